@@ -1,0 +1,66 @@
+"""A memory for language-model agents that forgets the way people do."""
+
+from __future__ import annotations
+
+from ebbmem.aio import AsyncMemoryBank
+from ebbmem.bank import MemoryBank
+from ebbmem.context import Context
+from ebbmem.decay import DecayModel, EbbinghausDecay, PowerDecay
+from ebbmem.errors import (
+    EbbmemError,
+    EmbeddingError,
+    ExchangeError,
+    FingerprintMismatch,
+    Held,
+    InvalidInput,
+    MissingExtra,
+    NotFound,
+    SchemaTooNew,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreadable,
+    UnknownCategory,
+)
+from ebbmem.policy import Policy
+from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
+from ebbmem.results import Explanation, Forecast, Pruned, Recollections, Stats
+
+__all__ = [
+    "CATEGORIES",
+    "AsyncMemoryBank",
+    "Category",
+    "Context",
+    "DecayModel",
+    "Draft",
+    "EbbinghausDecay",
+    "EbbmemError",
+    "EmbeddingError",
+    "ExchangeError",
+    "Explanation",
+    "FingerprintMismatch",
+    "Forecast",
+    "Held",
+    "InvalidInput",
+    "Memory",
+    "MemoryBank",
+    "MissingExtra",
+    "NotFound",
+    "Policy",
+    "PowerDecay",
+    "Pruned",
+    "Recollection",
+    "Recollections",
+    "SchemaTooNew",
+    "Stats",
+    "Step",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnreadable",
+    "UnknownCategory",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,169 @@
+"""The same bank for an event loop: the embedder is awaited, the rest runs in a thread.
+
+Every method is that of `MemoryBank`, with its signature; none is written twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from ebbmem import intake
+from ebbmem.bank import MemoryBank
+from ebbmem.clock import Clock, utc_now
+from ebbmem.embedding.base import Encoding, Fingerprint
+from ebbmem.intake import Progress
+from ebbmem.policy import Policy
+from ebbmem.records import Draft, Memory, Namespace
+
+__all__ = ["AsyncMemoryBank"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Awaited = Callable[Concatenate["AsyncMemoryBank", P], Coroutine[Any, Any, R]]
+
+
+def _threaded(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
+    """The method of the wrapped bank, in a thread."""
+
+    @wraps(method)
+    async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.bank, *args, **kwargs)
+
+    return call
+
+
+def _asking(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
+    """The same, after the query has been encoded on the loop."""
+
+    @wraps(method)
+    async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> R:
+        query = args[0] if args else kwargs.get("query")
+        if isinstance(query, str) and query.strip():
+            await self._encode_query(query)
+        return await asyncio.to_thread(method, self.bank, *args, **kwargs)
+
+    return call
+
+
+def _telling(method: Callable[Concatenate[MemoryBank, P], Memory]) -> Awaited[P, Memory]:
+    """`remember` by way of `remember_many`, which awaits the embedder."""
+
+    @wraps(method)
+    async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> Memory:
+        [memory] = await self.remember_many([MemoryBank.draft(*args, **kwargs)])
+        return memory
+
+    return call
+
+
+class AsyncMemoryBank:
+    """See `MemoryBank`; `bank` is the one it wraps."""
+
+    def __init__(self, bank: MemoryBank) -> None:
+        self.bank = bank
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | Path = ":memory:",
+        *,
+        namespace: str | Sequence[str],
+        embedder: object = "auto",
+        policy: Policy | None = None,
+        clock: Clock = utc_now,
+    ) -> Self:
+        """See `MemoryBank.open`."""
+        return cls(
+            await asyncio.to_thread(
+                MemoryBank.open,
+                path,
+                namespace=namespace,
+                embedder=embedder,
+                policy=policy,
+                clock=clock,
+            )
+        )
+
+    async def at(self, *namespace: str, policy: Policy | None = None) -> Self:
+        """A sibling over the same file."""
+        return type(self)(await asyncio.to_thread(self.bank.at, *namespace, policy=policy))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    @property
+    def namespace(self) -> Namespace:
+        return self.bank.namespace
+
+    @property
+    def policy(self) -> Policy:
+        return self.bank.policy
+
+    @property
+    def path(self) -> str:
+        return self.bank.path
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return self.bank.fingerprint
+
+    async def remember_many(
+        self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
+    ) -> list[Memory]:
+        """See `MemoryBank.remember_many`."""
+        items = intake.checked(drafts, self.bank.policy)
+        cut = await asyncio.to_thread(intake.spans, items)
+        encodings: list[Encoding] | None = None
+        if (encoder := self.bank._engine.encoder) is not None:
+            encodings = []
+            texts = intake.texts_to_encode(items, cut)
+            for batch in intake.batches(texts):
+                encodings.extend(await encoder.aencode_documents(batch))
+                if progress is not None:
+                    progress(len(encodings), len(texts))
+        return await asyncio.to_thread(self.bank._keep, items, cut, encodings)
+
+    async def _encode_query(self, query: str) -> None:
+        engine = self.bank._engine
+        if engine.encoder is None or engine.known_query(query) is not None:
+            return
+        if engine.encoder.covers(query):
+            engine.keep_query(query, await engine.encoder.aencode_query(query))
+
+    remember = _telling(MemoryBank.remember)
+    recall = _asking(MemoryBank.recall)
+    explain = _asking(MemoryBank.explain)
+    context = _asking(MemoryBank.context)
+    update = _threaded(MemoryBank.update)
+    get = _threaded(MemoryBank.get)
+    list = _threaded(MemoryBank.list)
+    strength = _threaded(MemoryBank.strength)
+    retention = _threaded(MemoryBank.retention)
+    stats = _threaded(MemoryBank.stats)
+    forecast = _threaded(MemoryBank.forecast)
+    audit = _threaded(MemoryBank.audit)
+    reinforce = _threaded(MemoryBank.reinforce)
+    pin = _threaded(MemoryBank.pin)
+    unpin = _threaded(MemoryBank.unpin)
+    hold = _threaded(MemoryBank.hold)
+    release = _threaded(MemoryBank.release)
+    restore = _threaded(MemoryBank.restore)
+    forget = _threaded(MemoryBank.forget)
+    erase = _threaded(MemoryBank.erase)
+    erase_all = _threaded(MemoryBank.erase_all)
+    link = _threaded(MemoryBank.link)
+    unlink = _threaded(MemoryBank.unlink)
+    prune = _threaded(MemoryBank.prune)
+    export_jsonl = _threaded(MemoryBank.export_jsonl)
+    import_file = _threaded(MemoryBank.import_file)
+    reembed = _threaded(MemoryBank.reembed)
+    backup = _threaded(MemoryBank.backup)
+    diagnose = _threaded(MemoryBank.diagnose)
+    close = _threaded(MemoryBank.close)

@@ -1,0 +1,112 @@
+"""The door: what callers give is checked here, once, before anything is embedded or written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ebbmem.errors import InvalidInput
+
+__all__ = [
+    "check_fraction",
+    "check_label",
+    "check_metadata",
+    "check_namespace",
+    "check_position",
+    "check_text",
+    "is_number",
+]
+
+
+def check_text(name: str, value: object) -> str:
+    """`value` if it is text that can be kept; the error never quotes it."""
+    if not isinstance(value, str):
+        raise InvalidInput(name, f"must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInput(name, "is blank")
+    _check_encodable(name, value)
+    return value
+
+
+def check_label(name: str, value: object) -> str:
+    """`value` if it can name a thing: not blank, encodable, at most 512 characters."""
+    check_text(name, value)
+    assert isinstance(value, str)
+    if len(value) > 512:
+        raise InvalidInput(name, f"is {len(value)} characters long, at most 512 are allowed")
+    return value
+
+
+def check_fraction(name: str, value: object) -> float:
+    """`value` if it is a number in [0, 1]; booleans are not numbers."""
+    if not is_number(value):
+        raise InvalidInput(name, f"must be a number in [0, 1], not {type(value).__name__}")
+    if not 0.0 <= value <= 1.0:  # type: ignore[operator]  # NaN fails the comparison too
+        raise InvalidInput(name, f"must lie in [0, 1], not {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_position(value: object) -> int:
+    """`value` if it can order the items of a source."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise InvalidInput("position", f"must be a whole number in [0, 2**31), not {value!r}")
+    return value
+
+
+def check_namespace(value: object) -> tuple[str, ...]:
+    """A namespace as a tuple of non-blank strings; a single string is a tuple of one."""
+    parts: Iterable[object] = (value,) if isinstance(value, str) else ()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        parts = value
+    checked = tuple(check_label("namespace", part) for part in parts)
+    if not checked:
+        raise InvalidInput("namespace", f"must be a name or a tuple of names, not {value!r}")
+    return checked
+
+
+def check_metadata(value: object) -> dict[str, Any]:
+    """A deep copy of `value` if it is a JSON object; tuples, NaN and foreign objects are refused."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
+    copied = dict(_json_items("metadata", value))
+    _check_encodable("metadata", json.dumps(copied, ensure_ascii=False))
+    return copied
+
+
+def _json_items(path: str, value: Mapping[object, object]) -> Iterable[tuple[str, Any]]:
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise InvalidInput(path, f"has a key that is not text: {key!r}")
+        yield key, _json_value(f"{path}.{key}", item)
+
+
+def _json_value(path: str, value: object) -> Any:
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        if abs(value) >= 2**63:
+            raise InvalidInput(path, "is a whole number beyond 64 bits")
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(path, f"is {value!r}, which JSON cannot hold")
+        return value
+    if isinstance(value, list):
+        return [_json_value(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    if isinstance(value, dict):
+        return dict(_json_items(path, value))
+    raise InvalidInput(path, f"is a {type(value).__name__}, which JSON cannot hold")
+
+
+def _check_encodable(name: str, value: str) -> None:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(name, f"holds a lone surrogate at character {error.start}") from None
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is a number; booleans are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

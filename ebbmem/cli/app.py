@@ -1,0 +1,228 @@
+"""The app, the options that every command shares, and what a command gets from them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+
+import typer
+from typer.core import TyperGroup
+
+from ebbmem.cli.output import Output
+from ebbmem.errors import StoreReadOnly
+from ebbmem.policy import Policy
+
+if TYPE_CHECKING:
+    from ebbmem.bank import MemoryBank
+
+__all__ = ["PolicyName", "Shell", "app", "command", "default_path"]
+
+P = ParamSpec("P")
+
+
+class PolicyName(StrEnum):
+    """The policies that have a name."""
+
+    chat = "chat"
+    published = "published"
+
+
+Db = Annotated[
+    Path | None,
+    typer.Option("--db", help="The file. [env: EBBMEM_DB; default: in the user's data folder]"),
+]
+NamespaceParts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="Whose memory; repeat for parts: -n alice -n work. "
+        "[env: EBBMEM_NAMESPACE=alice/work; default: default]",
+    ),
+]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", help="auto, local, multilingual, hashing or none. [env: EBBMEM_EMBEDDER]"
+    ),
+]
+PolicyChoice = Annotated[
+    PolicyName | None,
+    typer.Option("--policy", help="How it forgets. [default: as last opened]"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The shared options as they were given, before or after the command."""
+
+    db: Path | None = None
+    namespace: tuple[str, ...] = ()
+    embedder: str | None = None
+    policy: PolicyName | None = None
+    as_json: bool = False
+
+    def or_else(self, before: Options) -> Options:
+        """What stands after the command wins over what stands before it."""
+        return Options(
+            *(getattr(self, each.name) or getattr(before, each.name) for each in fields(self))
+        )
+
+
+class Shell:
+    """What a command gets besides its own arguments: a bank to open, and a way to print."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.output = Output(as_json=options.as_json)
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """As given, else from the environment, else ("default",)."""
+        parts = tuple(os.environ.get("EBBMEM_NAMESPACE", "").split("/"))
+        return self.options.namespace or (parts if parts != ("",) else ("default",))
+
+    @property
+    def path(self) -> Path:
+        """As given, else from the environment, else in the user's data folder."""
+        return self.options.db or Path(os.environ.get("EBBMEM_DB") or default_path())
+
+    def bank(self, *, embedder: str | None = None) -> MemoryBank:
+        """The bank that the options name; `embedder` wins over theirs."""
+        from ebbmem.bank import MemoryBank  # noqa: PLC0415  # heavy; --help needs none of it
+
+        if self.path == default_path():
+            _make_private(self.path.parent)
+        name = embedder or self.options.embedder or "auto"
+        chosen = {PolicyName.chat: Policy.chat, PolicyName.published: Policy}
+        return MemoryBank.open(
+            self.path,
+            namespace=self.namespace,
+            embedder=None if name == "none" else name,
+            policy=chosen[self.options.policy]() if self.options.policy else None,
+        )
+
+
+def default_path() -> Path:
+    """$XDG_DATA_HOME/ebbmem/memory.db, by default under ~/.local/share."""
+    base = os.environ.get("XDG_DATA_HOME", "")
+    folder = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "share"
+    return folder / "ebbmem" / "memory.db"
+
+
+def _make_private(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(folder, f"cannot be created: {error.strerror}") from error
+
+
+_ORDER = (
+    "demo remember recall explain list show reinforce pin hold restore forget erase "
+    "prune forecast stats export import reembed backup doctor"
+).split()
+
+
+class _Ordered(TyperGroup):
+    """Lists the commands as one meets them, not by the alphabet."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+
+app = typer.Typer(
+    name="ebbmem",
+    help="A memory that forgets the way people do: what is used stays, the rest fades.",
+    cls=_Ordered,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    # Boxes are for eyes: piped help is plain text.
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+)
+
+
+def command(
+    name: str, *, bank: bool = True
+) -> Callable[[Callable[Concatenate[Shell, P], None]], Callable[..., None]]:
+    """Make a function a command: it gets a `Shell`, its options the shared ones behind them.
+
+    Args:
+        bank: False leaves out the options that say which memory is meant.
+    """
+
+    def decorate(function: Callable[Concatenate[Shell, P], None]) -> Callable[..., None]:
+        shared = _SHARED if bank else {each: _SHARED[each] for each in ("embedder", "as_json")}
+
+        @functools.wraps(function)
+        def invoke(ctx: typer.Context, **given: Any) -> None:
+            options = _options(**{each: given.pop(each) for each in shared})
+            before = ctx.obj if isinstance(ctx.obj, Options) else Options()
+            function(Shell(options.or_else(before)), **given)  # type: ignore[call-arg]
+
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
+        first = inspect.Parameter(
+            "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
+        behind = [
+            inspect.Parameter(
+                each,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if each == "as_json" else None,
+                annotation=annotation,
+            )
+            for each, annotation in shared.items()
+        ]
+        parameters = [first, *own, *behind]
+        # typer reads both: the parameters here, the types of Annotated there.
+        invoke.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        invoke.__annotations__ = {each.name: each.annotation for each in parameters}
+        app.command(name)(invoke)
+        return invoke
+
+    return decorate
+
+
+_SHARED: dict[str, Any] = {
+    "db": Db,
+    "namespace": NamespaceParts,
+    "embedder": EmbedderName,
+    "policy": PolicyChoice,
+    "as_json": AsJson,
+}
+
+
+def _options(
+    *,
+    db: Path | None = None,
+    namespace: Sequence[str] | None = None,
+    embedder: str | None = None,
+    policy: PolicyName | None = None,
+    as_json: bool = False,
+) -> Options:
+    return Options(db, tuple(namespace or ()), embedder, policy, as_json)
+
+
+@app.callback(invoke_without_command=True)
+def before(
+    ctx: typer.Context,
+    *,
+    db: Db = None,
+    namespace: NamespaceParts = None,
+    embedder: EmbedderName = None,
+    policy: PolicyChoice = None,
+    as_json: AsJson = False,
+) -> None:
+    """A memory that forgets the way people do: what is used stays, the rest fades."""
+    ctx.obj = _options(
+        db=db, namespace=namespace, embedder=embedder, policy=policy, as_json=as_json
+    )
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())

@@ -1,0 +1,201 @@
+"""Commands about the life of memories: strengthen, keep, bring back, let go, look ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from ebbmem.cli import arguments as args
+from ebbmem.cli.app import Shell, command
+from ebbmem.cli.output import Output, plain, shade
+from ebbmem.clock import utc_now
+from ebbmem.display import age, bar, excerpt
+from ebbmem.records import Memory
+
+__all__ = [
+    "erase",
+    "forecast",
+    "forget",
+    "hold",
+    "pin",
+    "prune",
+    "reinforce",
+    "restore",
+    "stats",
+]
+
+
+@command("reinforce")
+def reinforce(shell: Shell, ids: args.Ids) -> None:
+    """Count memories as used.
+
+    One that was used within the spacing of the policy does not count again.
+    """
+    with shell.bank() as bank:
+        counted = bank.reinforce(ids)
+    _report(shell.output, "reinforced", counted, none="none counted: they were used just now")
+
+
+@command("pin")
+def pin(
+    shell: Shell,
+    ids: args.Ids,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Let them fade again.")] = False,
+) -> None:
+    """Keep memories from fading."""
+    with shell.bank() as bank:
+        changed = bank.unpin(ids) if off else bank.pin(ids)
+    _report(shell.output, "unpinned" if off else "pinned", changed)
+
+
+@command("hold")
+def hold(
+    shell: Shell,
+    ids: args.Ids,
+    *,
+    release: Annotated[bool, typer.Option("--release", help="End the hold.")] = False,
+) -> None:
+    """Put memories under legal hold.
+
+    They cannot be erased until they are released.
+    """
+    with shell.bank() as bank:
+        changed = bank.release(ids) if release else bank.hold(ids)
+    _report(shell.output, "released" if release else "held", changed)
+
+
+@command("restore")
+def restore(shell: Shell, ids: args.Ids) -> None:
+    """Bring faded memories back."""
+    with shell.bank() as bank:
+        changed = bank.restore(ids)
+    _report(shell.output, "restored", changed)
+
+
+@command("forget")
+def forget(shell: Shell, ids: args.Ids) -> None:
+    """Let memories fade now, restorable for a while."""
+    with shell.bank() as bank:
+        changed = bank.forget(ids)
+    _report(shell.output, "forgotten", changed)
+
+
+@command("erase")
+def erase(
+    shell: Shell,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...")] = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="All of the namespace.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove memories at once and for good."""
+    if bool(ids) == everything:
+        raise typer.BadParameter("name the memories to erase, or say --all")
+    whose = "/".join(shell.namespace)
+    what = f"all memories of {whose}" if everything else f"{len(ids or ())} of {whose}"
+    if not yes:
+        if shell.options.as_json:
+            raise typer.BadParameter("with --json it cannot ask: add --yes")
+        typer.confirm(f"Erase {what} for good?", abort=True, err=True)
+    with shell.bank() as bank:
+        count = bank.erase_all() if everything else bank.erase(ids or ())
+    out = shell.output
+    out.result({"erased": count}, lambda: out.line(f"{count} erased"))
+
+
+@command("prune")
+def prune(
+    shell: Shell,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Run the daily pass.
+
+    It hides what has faded, and lets go what has been faded for long.
+    """
+    with shell.bank() as bank:
+        done = bank.prune(dry_run=dry_run)
+        named = [bank.get(each, include_faded=True) for each in done.faded]
+    out = shell.output
+    verb = "would be " if dry_run else ""
+
+    def show() -> None:
+        out.line(f"{len(done.faded)} {verb}faded, {len(done.erased)} {verb}forgotten for good")
+        for memory in named:
+            out.line(f"{memory.id}  {excerpt(memory.text, width=40)}", style="dim", indent=3)
+
+    out.result(done, show)
+
+
+@command("forecast")
+def forecast(
+    shell: Shell,
+    *,
+    days: Annotated[float, typer.Option(min=0.0, help="How far to look ahead.")] = 30.0,
+) -> None:
+    """What fades within some days if nobody uses it."""
+    with shell.bank() as bank:
+        coming = bank.forecast(days)
+    out, now = shell.output, utc_now()
+
+    def show() -> None:
+        if not coming:
+            out.line(f"nothing fades within {days:g} days")
+            return
+        out.table(
+            ("fades", "strength", "memory"),
+            [
+                (
+                    age(each.fades_at, now),
+                    Text(_strength(out, each.strength), shade(each.strength)),
+                    Text.assemble(
+                        excerpt(each.memory.text),
+                        "\n" if out.for_eyes else "\t",
+                        (each.memory.id, "dim"),
+                    ),
+                )
+                for each in coming
+            ],
+        )
+
+    out.result(coming, show)
+
+
+@command("stats")
+def stats(shell: Shell) -> None:
+    """A namespace in numbers."""
+    with shell.bank() as bank:
+        found = bank.stats()
+    out = shell.output
+    rows = [
+        ("namespace", "/".join(found.namespace)),
+        ("active", found.active),
+        ("faded", found.faded),
+        ("pinned", found.pinned),
+        ("under hold", found.held),
+        *((name, count) for name, count in sorted(found.by_category.items())),
+        ("mean strength", "-" if found.mean_strength is None else f"{found.mean_strength:.3f}"),
+        ("fading in a week", found.fading_week),
+        ("recalls", found.recalls),
+        ("embedder", found.embedder),
+        ("timeline", found.timeline),
+    ]
+    out.result(found, lambda: out.pairs(rows))
+
+
+def _report(out: Output, verb: str, changed: Sequence[Memory], *, none: str = "") -> None:
+    def show() -> None:
+        if not changed:
+            out.line(none or f"none {verb}")
+        for memory in changed:
+            out.line(f"{verb} {memory.id}  {excerpt(memory.text, width=40)}")
+
+    out.result({verb: [plain(each) for each in changed]}, show)
+
+
+def _strength(out: Output, value: float) -> str:
+    return f"{bar(value, width=6)} {value:.2f}" if out.for_eyes else f"{value:.3f}"

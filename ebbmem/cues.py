@@ -1,0 +1,150 @@
+"""What wording gives away: questions, times, persons, names, dates. English and Chinese. Pure.
+
+One `Cues` a language; a text is read with all of them. The words are ours, common knowledge.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ebbmem.text import words
+
+__all__ = ["LANGUAGES", "Cues", "DateCue", "Traits", "date_cue", "traits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """Patterns of one language; each is searched in the lower-cased text."""
+
+    question: str
+    time: str
+    first_person: str
+    backchannel: str
+    feeling: str
+
+
+ENGLISH = Cues(
+    question=r"\?\s*$|^(who|what|when|where|why|which|how|whose|do|does|did|is|are|was|were|can|"
+    r"could|would|will|should|have|has)\b[^.!]*\?",
+    time=r"\b(yesterday|today|tonight|tomorrow|last|next|ago|weekend|week|month|year|recently|"
+    r"earlier|morning|afternoon|evening|night|(mon|tues|wednes|thurs|fri|satur|sun)day|january|"
+    r"february|march|april|june|july|august|september|october|november|december|may \d|\d may|"
+    r"(19|20)\d\d|\d{1,2}(:\d\d)? ?[ap]\.?m|o'clock|birthday|deadline|anniversary)\b",
+    first_person=r"\b(i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|us)\b",
+    backchannel=r"^\W*(ok|okay|yes|yeah|yep|no|nope|sure|thanks|thank you|wow|nice|cool|great|"
+    r"haha|ha|lol|hmm|right|exactly|true|fair|same|bye|hi|hey|hello|good (morning|night|luck)|"
+    r"sounds good|no worries|you too|take care)\b",
+    feeling=r"\b(love|hate|afraid|proud|happy|sad|angry|scared|excited|allergic|prefer|favou?rite|"
+    r"enjoy|miss|worried)\w*",
+)
+CHINESE = Cues(
+    question=r"[？?]\s*$|[吗嗎呢]\s*[？?。]?\s*$|(什么|什麼|谁|誰|哪里|哪裡|怎么|怎麼|为什么|"
+    r"為什麼|几点|幾點|多少|是不是|有没有|有沒有)",
+    time=r"今天|昨天|明天|前天|后天|後天|今晚|上周|下周|上個?星期|下個?星期|上个月|下个月|去年|"
+    r"今年|明年|最近|刚才|早上|上午|下午|晚上|周末|週末|星期[一二三四五六日天]|周[一二三四五六日]|"
+    r"\d+月|[一二三四五六七八九十]+月|\d+[日号號]|生日|截止",
+    first_person=r"我",
+    backchannel=r"^\W*(好的?|嗯+|是的?|对|對|哈+|谢谢|謝謝|再见|再見|你好|没事|沒事|真的吗?|不错)"
+    r"\W*$",
+    feeling=r"喜欢|喜歡|爱|愛|讨厌|討厭|害怕|开心|開心|难过|難過|最爱|偏好|过敏|過敏|习惯|習慣",
+)
+LANGUAGES: tuple[Cues, ...] = (ENGLISH, CHINESE)
+"""The languages that texts are read with; a user may add one through `traits(languages=)`."""
+
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_MONTH = re.compile(
+    r"\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?("
+    + "|".join(f"{name}|{name[:3]}" if name != "may" else "may" for name in _MONTHS)
+    + r")\b\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d?)(?:-(\d\d?))?\b")
+_CHINESE_DATE = re.compile(r"(?:((?:19|20)\d\d)年)?(\d{1,2})月(?:(\d{1,2})[日号號])?")
+_NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What the wording of one text gives away."""
+
+    question: bool
+    time: bool
+    first_person: bool
+    backchannel: bool
+    feeling: bool
+    number: bool
+    names: int
+
+
+@dataclass(frozen=True, slots=True)
+class DateCue:
+    """A date that a question names; None where it leaves a part open."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+
+@lru_cache(maxsize=16)
+def _compiled(languages: tuple[Cues, ...]) -> tuple[dict[str, re.Pattern[str]], ...]:
+    return tuple(
+        {name: re.compile(getattr(each, name)) for name in Cues.__dataclass_fields__}
+        for each in languages
+    )
+
+
+def traits(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> Traits:
+    """Read `text` with every language."""
+    lowered = text.lower()
+    found = {
+        name: any(patterns[name].search(lowered) for patterns in _compiled(languages))
+        for name in Cues.__dataclass_fields__
+    }
+    short = len(words(text)) <= 6
+    return Traits(
+        question=found["question"],
+        time=found["time"],
+        first_person=found["first_person"],
+        backchannel=found["backchannel"] and short,
+        feeling=found["feeling"],
+        number=any(character.isdigit() for character in text),
+        names=len(set(_NAME.findall(text))),
+    )
+
+
+def date_cue(question: str) -> DateCue | None:
+    """The date a question names, if any; "may" counts as a month beside a number or "in"."""
+    if found := _ISO.search(question):
+        year, month, day = found.groups()
+        return _valid(int(year), int(month), int(day) if day else None)
+    if found := _CHINESE_DATE.search(question):
+        year, month, day = found.groups()
+        return _valid(int(year) if year else None, int(month), int(day) if day else None)
+    named = _YEAR.search(question)
+    year_number = int(named.group()) if named else None
+    for match in _MONTH.finditer(question):
+        before, name, after = match.groups()
+        if name.lower() == "may" and not (before or after or _is_month(question, match.start())):
+            continue
+        month_number = next(
+            number for number, full in enumerate(_MONTHS, 1) if full.startswith(name.lower()[:3])
+        )
+        day_text = before or after
+        return _valid(year_number, month_number, int(day_text) if day_text else None)
+    return None if year_number is None else DateCue(year_number, None, None)
+
+
+def _is_month(question: str, at: int) -> bool:
+    return re.search(r"\b(in|of|since|until|by|last|this|next|early|late|mid)[ -]$",
+                     question[:at].lower()) is not None  # fmt: skip
+
+
+def _valid(year: int | None, month: int, day: int | None) -> DateCue | None:
+    if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
+        return None
+    return DateCue(year, month, day)

@@ -1,0 +1,1 @@
+"""A conversation of four months, replayed to a bank with a simulated clock."""

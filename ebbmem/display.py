@@ -1,0 +1,344 @@
+"""Drawing for people: strength bars, curves of braille dots, ages in words, HTML for notebooks.
+
+Memory text is untrusted: `inert` takes the teeth out of it for a terminal, `html.escape` for
+a page. The HTML holds no script and loads nothing.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from html import escape
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from ebbmem.decay import half_life
+from ebbmem.policy import Policy
+from ebbmem.records import Recollection
+
+__all__ = [
+    "StatsLike",
+    "age",
+    "bar",
+    "curve",
+    "excerpt",
+    "inert",
+    "path",
+    "policy_html",
+    "recollections_html",
+    "span",
+    "stats_html",
+    "why",
+]
+
+Point = tuple[float, float | None]
+
+
+class StatsLike(Protocol):
+    """What `stats_html` reads of a bank's statistics."""
+
+    @property
+    def namespace(self) -> tuple[str, ...]: ...
+    @property
+    def active(self) -> int: ...
+    @property
+    def faded(self) -> int: ...
+    @property
+    def pinned(self) -> int: ...
+    @property
+    def held(self) -> int: ...
+    @property
+    def by_category(self) -> Mapping[str, int]: ...
+    @property
+    def mean_strength(self) -> float | None: ...
+    @property
+    def fading_week(self) -> int: ...
+    @property
+    def recalls(self) -> int: ...
+    @property
+    def embedder(self) -> str: ...
+    @property
+    def timeline(self) -> str: ...
+
+
+# --- text -------------------------------------------------------------------------------
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def inert(text: str) -> str:
+    """`text` with what could steer a terminal made visible; line feeds stay."""
+    return "".join(map(_visible, text.replace("\r\n", "\n").expandtabs(4)))
+
+
+def _visible(char: str) -> str:
+    if char == "\n" or (char not in _BIDI and unicodedata.category(char) not in _STEERING):
+        return char
+    code = ord(char)
+    return chr(0x2400 + code) if code < 0x20 else f"\\u{code:04x}"
+
+
+_STEERING = ("Cc", "Cs", "Zl", "Zp")
+
+
+def excerpt(text: str, *, width: int = 60) -> str:
+    """The beginning of `text` on one line, at most `width` characters."""
+    line = " ".join(inert(text[: 4 * width]).split())
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+_UNITS = (
+    (timedelta(days=365.25), "year"),
+    (timedelta(days=30.44), "month"),
+    (timedelta(days=7), "week"),
+    (timedelta(days=1), "day"),
+    (timedelta(hours=1), "hour"),
+    (timedelta(minutes=1), "minute"),
+)
+
+
+def span(length: timedelta) -> str:
+    """A length of time in its largest unit of which there are two, or one: "3 weeks"."""
+    length = abs(length)
+    for unit, name in _UNITS:
+        count = int(length / unit)
+        if count >= 2 or (count == 1 and name in ("day", "hour", "minute")):
+            return f"{count} {name}{'s' if count > 1 else ''}"
+    return "moments"
+
+
+def age(then: datetime, now: datetime) -> str:
+    """How long ago, or how far ahead, in words: "3 days ago", "in 2 hours"."""
+    if abs(now - then) < timedelta(minutes=1):
+        return "just now"
+    return f"{span(now - then)} ago" if then < now else f"in {span(then - now)}"
+
+
+def path(recollection: Recollection) -> str:
+    """The way through the graph, "a -> b (similar 0.48)"; empty on a direct hit."""
+    return " -> ".join(
+        inert(step.id) + ("" if step.kind == "seed" else f" ({step.kind} {step.weight:.2f})")
+        for step in recollection.via
+    )
+
+
+def why(recollection: Recollection) -> str:
+    """The parts of a score on one line; what played no part is left out."""
+    parts = [
+        f"{name} {value:.2f}"
+        for name, value in (
+            ("similarity", recollection.similarity),
+            ("keyword", recollection.keyword),
+            ("interaction", recollection.interaction),
+        )
+        if value is not None
+    ]
+    parts += [
+        f"{name} {value:+.3f}"
+        for name, value in recollection.bonuses.items()
+        if abs(value) >= 0.0005
+    ]
+    if recollection.via:
+        parts.append(f"via {path(recollection)}")
+    return ", ".join(parts)
+
+
+# --- terminal ---------------------------------------------------------------------------
+
+
+def bar(value: float, *, width: int = 8) -> str:
+    """A bar of blocks for a value in [0, 1], an eighth of a character exact."""
+    eighths = round(min(max(value, 0.0), 1.0) * width * 8)
+    full, rest = divmod(eighths, 8)
+    drawn = "█" * full + (chr(0x2590 - rest) if rest else "")
+    return drawn.ljust(width, "░")
+
+
+def curve(
+    points: Sequence[Point],
+    *,
+    width: int = 64,
+    height: int = 4,
+    top: float = 1.0,
+    marks: Iterable[float] = (),
+    ticks: Iterable[tuple[float, str]] = (),
+    limits: tuple[float, float] | None = None,
+) -> list[str]:
+    """Lines of a plot in braille dots, two by four a character.
+
+    Args:
+        points: (x, y) ascending in x; y in [0, top], None where there is nothing.
+        marks: where on x a triangle stands under the axis.
+        ticks: (x, label) written under the axis.
+        limits: x of the first and the last column; those of the points unless given.
+    """
+    left, right = limits or (points[0][0], points[-1][0])
+    scale = (2 * width - 1) / ((right - left) or 1.0)
+    cells = np.zeros((height, width), np.int32)
+    for column, low, high in _strokes(points, left, scale):
+        bottom, peak = (_row(value, top, height) for value in (low, high))
+        for row in range(bottom, peak + 1):
+            down = 4 * height - 1 - row
+            if 0 <= column < 2 * width:
+                cells[down // 4, column // 2] |= _DOTS[down % 4][column % 2]
+    lines = ["".join(chr(0x2800 + dots) if dots else " " for dots in row) for row in cells]
+    labels = [f"{top:.1f} ┤", *(["    │"] * (height - 1))]
+    drawn = [label + line.rstrip() for label, line in zip(labels, lines, strict=True)]
+    drawn.append("0.0 ┴" + "─" * width)
+    for under in (
+        _written(((x, "▲") for x in marks), left, scale, width),
+        _written(ticks, left, scale, width),
+    ):
+        if under:
+            drawn.append("     " + under)
+    return drawn
+
+
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+
+
+def _row(value: float, top: float, height: int) -> int:
+    return round(min(max(value / top, 0.0), 1.0) * (4 * height - 1))
+
+
+def _strokes(
+    points: Sequence[Point], left: float, scale: float
+) -> Iterable[tuple[int, float, float]]:
+    """(dot column, lowest, highest) of the line through the points, gaps left out."""
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if y0 is None or y1 is None:
+            continue
+        first, last = round((x0 - left) * scale), round((x1 - left) * scale)
+        if first == last:
+            yield first, min(y0, y1), max(y0, y1)
+            continue
+        for column in range(first, last):
+            here, there = (
+                y0 + (y1 - y0) * (each - first) / (last - first) for each in (column, column + 1)
+            )
+            # A steep stroke must not leave holes, a flat one must stay one dot high.
+            yield column, min(here, there), max(here, there)
+
+
+def _written(labels: Iterable[tuple[float, str]], left: float, scale: float, width: int) -> str:
+    row = [" "] * width
+    for x, label in labels:
+        start = round((x - left) * scale) // 2
+        for index, char in enumerate(label, start):
+            if 0 <= index < width and start + len(label) <= width:
+                row[index] = char
+    return "".join(row).rstrip()
+
+
+# --- notebooks --------------------------------------------------------------------------
+
+
+class _Html(str):
+    """Markup that is already safe; everything else is escaped."""
+
+    __slots__ = ()
+
+
+def recollections_html(recollections: Sequence[Recollection]) -> str:
+    """A table of what came to mind: score, strength, text, parts."""
+    if not recollections:
+        return "<p><em>nothing came to mind</em></p>"
+    rows = [
+        (
+            rank,
+            f"{each.score:.2f}",
+            _meter(each.strength),
+            _text_cell(each),
+            each.memory.category,
+            f"{each.memory.created_at:%Y-%m-%d}",
+            why(each),
+        )
+        for rank, each in enumerate(recollections, 1)
+    ]
+    return _table(("", "score", "strength", "memory", "category", "said", "why"), rows)
+
+
+def stats_html(stats: StatsLike) -> str:
+    """A table of what a namespace holds."""
+    rows: list[tuple[object, object]] = [
+        ("active", stats.active),
+        ("faded", stats.faded),
+        ("pinned", stats.pinned),
+        ("under hold", stats.held),
+        ("mean strength", "" if stats.mean_strength is None else _meter(stats.mean_strength)),
+        ("fading within a week", stats.fading_week),
+        ("recalls", stats.recalls),
+        ("embedder", stats.embedder),
+        ("timeline", stats.timeline),
+        *((f"category {name}", count) for name, count in stats.by_category.items()),
+    ]
+    return _table(("namespace", " / ".join(stats.namespace)), rows)
+
+
+def policy_html(policy: Policy) -> str:
+    """A table of the categories at importance 0.5, each with its curve over 60 days."""
+    rows = []
+    for each in policy.categories.values():
+        rate = policy.rate(each.base_rate, 0.5)
+        low, high = each.importance
+        rows.append(
+            (
+                each.name,
+                f"{each.base_rate:g}",
+                f"{low:g} to {high:g}",
+                f"{float(half_life(rate, policy.curve)):.2f} d",
+                f"{float(policy.lifetime(each.base_rate, 0.5, 0)):.2f} d",
+                _svg(policy, each.base_rate),
+            )
+        )
+    caption = (
+        f"{policy.curve.name} curve on the {policy.timeline} timeline, fades below "
+        f"{policy.fade_below:g}, restorable for {span(policy.purge_after)}"
+    )
+    heads = ("category", "rate a day", "importance", "half-life", "lifetime", "60 days")
+    return _table(heads, rows, caption=caption)
+
+
+def _text_cell(each: Recollection) -> _Html:
+    said = f"<b>{escape(each.memory.speaker)}</b>: " if each.memory.speaker else ""
+    return _Html(f"{said}{escape(inert(each.memory.text))}")
+
+
+def _meter(value: float) -> _Html:
+    share = 100 * min(max(value, 0.0), 1.0)
+    return _Html(
+        '<div style="width:5em;height:.7em;border:1px solid currentColor;display:inline-block">'
+        f'<div style="width:{share:.0f}%;height:100%;background:currentColor;opacity:.6"></div>'
+        f"</div> {value:.2f}"
+    )
+
+
+def _svg(policy: Policy, base_rate: float, *, days: int = 60) -> _Html:
+    """Strength from 0.5 over `days`, above the dashed line under which it is hidden."""
+    x = np.arange(days + 1, dtype=np.float64)
+    y = policy.strength(base_rate, 0.5, 0, x)
+    points = " ".join(f"{2 * a:.0f},{32 - 60 * b:.1f}" for a, b in zip(x, y, strict=True))
+    level = 32 - 60 * policy.fade_below
+    return _Html(
+        f'<svg width="{2 * days}" height="34" role="img" aria-label="strength over {days} days">'
+        f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
+        f'<line x1="0" x2="{2 * days}" y1="{level:.1f}" y2="{level:.1f}" stroke="currentColor"'
+        ' stroke-dasharray="2 3" opacity=".5"/></svg>'
+    )
+
+
+def _table(heads: Sequence[object], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
+    style = ' style="text-align:left;vertical-align:top"'
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    head = "".join(f"<th{style}>{_cell(each)}</th>" for each in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td{style}>{_cell(each)}</td>" for each in row) + "</tr>" for row in rows
+    )
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    return str(value) if isinstance(value, _Html) else escape(str(value))

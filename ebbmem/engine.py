@@ -1,0 +1,161 @@
+"""What the banks of one file share: the store, the encoder, the arenas, the query cache."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+
+from ebbmem.arena import Arena
+from ebbmem.embedding.base import Encoder, Encoding, Fingerprint, resolve
+from ebbmem.errors import FingerprintMismatch
+from ebbmem.intake import Progress, encode
+from ebbmem.records import Namespace
+from ebbmem.store import MemoryStore, Passage, SQLiteStore
+from ebbmem.text import passages, spoken
+
+__all__ = ["KEYWORDS_ALONE", "Engine"]
+
+KEYWORDS_ALONE = Fingerprint("keywords alone", 0)
+"""What a database remembers when it was written without an embedder."""
+
+_BUILT_IN = {
+    "minilm-l6-v2-int8": "local",
+    "multilingual-e5-small-q4": "multilingual",
+    "hashing-256": "hashing",
+}  # fingerprint -> the name it is chosen by
+_QUERIES = 256  # encoded queries kept
+_ARENAS = 64  # namespaces kept in memory, least recently used go first
+_BATCH = 64  # memories re-embedded in one transaction
+
+log = logging.getLogger("ebbmem")
+
+
+class Engine:
+    """One open database. Raises what opening a store or choosing an embedder raises."""
+
+    def __init__(self, path: str | Path, embedder: object) -> None:
+        self.store: MemoryStore = SQLiteStore(str(path))
+        try:
+            self.encoder = self._choose(embedder)
+        except BaseException:
+            self.store.close()
+            raise
+        self._lock = threading.RLock()
+        self._arenas: OrderedDict[Namespace, Arena] = OrderedDict()
+        self._queries: OrderedDict[str, Encoding] = OrderedDict()
+
+    def _choose(self, embedder: object) -> Encoder | None:
+        stored = self.store.fingerprint()
+        if stored is not None and embedder == "auto":
+            return self._as_before(stored)
+        encoder = resolve(embedder)
+        given = KEYWORDS_ALONE if encoder is None else encoder.fingerprint
+        if stored is not None and not stored.accepts(given):
+            raise FingerprintMismatch(str(stored), str(given))
+        return encoder
+
+    def _as_before(self, stored: Fingerprint) -> Encoder | None:
+        """The built-in that wrote this database; never another one in silence."""
+        if stored.name in _BUILT_IN:
+            return resolve(_BUILT_IN[stored.name])
+        if stored.name != KEYWORDS_ALONE.name:
+            log.warning(
+                "opened without its embedder %s: recall is by keywords alone, nothing new is taken",
+                stored,
+            )
+        return None
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the embedder in use."""
+        return KEYWORDS_ALONE if self.encoder is None else self.encoder.fingerprint
+
+    def arena(self, ns: Namespace) -> Arena:
+        """The cache of a namespace, made when it is first asked for."""
+        with self._lock:
+            found = self._arenas.get(ns)
+            if found is None:
+                found = self._arenas[ns] = Arena(self.store, ns)
+                if len(self._arenas) > _ARENAS:
+                    self._arenas.popitem(last=False)
+            self._arenas.move_to_end(ns)
+            return found
+
+    def known_query(self, text: str) -> Encoding | None:
+        """The encoding of a query asked before."""
+        with self._lock:
+            if (found := self._queries.get(text)) is not None:
+                self._queries.move_to_end(text)
+            return found
+
+    def keep_query(self, text: str, encoding: Encoding) -> Encoding:
+        """Remember the encoding of a query."""
+        with self._lock:
+            self._queries[text] = encoding
+            if len(self._queries) > _QUERIES:
+                self._queries.popitem(last=False)
+        return encoding
+
+    def encoded_query(self, text: str) -> Encoding | None:
+        """The query as vectors; None where there are none or they would mean nothing."""
+        if self.encoder is None or not self.encoder.covers(text):
+            return None
+        return self.known_query(text) or self.keep_query(text, self.encoder.encode_query(text))
+
+    def require_same(self, arena: Arena, encoding: Encoding | None) -> None:
+        """Refuse to compare a query with vectors of another embedder."""
+        stored = arena.embedder
+        if stored is None or encoding is None:
+            return
+        mine = replace(self.fingerprint, dimension=len(encoding.vector))
+        if not stored.accepts(mine):
+            raise FingerprintMismatch(str(stored), str(mine))
+
+    def reembed(self, embedder: object, progress: Progress | None) -> int:
+        """Give every memory of the file vectors of another embedder; returns how many it made.
+
+        The old vectors answer until the last new one is written. Interrupted, a second call
+        goes on where the first one stopped.
+        """
+        encoder = resolve(embedder)
+        if encoder is None:
+            self.store.switch(KEYWORDS_ALONE)
+            return self._adopt(None, 0)
+        if not encoder.fingerprint.dimension:
+            encoder.encode_query("dimension")
+        total, done = self.store.count(), 0
+        while True:
+            stale = self.store.stale(encoder.fingerprint, limit=_BATCH)
+            if not stale:
+                if self.store.switch(encoder.fingerprint):
+                    return self._adopt(encoder, done)
+                continue
+            cut = [passages(text) for _, _, text, _ in stale]
+            texts = [
+                spoken(speaker, text[start:stop])
+                for (_, _, text, speaker), parts in zip(stale, cut, strict=True)
+                for start, stop in parts
+            ]
+            made = iter(encode(encoder, texts, None))
+            self.store.put_vectors(
+                encoder.fingerprint,
+                [
+                    (ns, id_, text, tuple(Passage(*span, next(made)) for span in parts))
+                    for (ns, id_, text, _), parts in zip(stale, cut, strict=True)
+                ],
+            )
+            done += len(stale)
+            if progress is not None:
+                progress(done, max(total, done))
+
+    def _adopt(self, encoder: Encoder | None, done: int) -> int:
+        with self._lock:
+            self.encoder = encoder
+            self._queries.clear()
+        return done
+
+    def close(self) -> None:
+        self.store.close()

@@ -1,0 +1,294 @@
+"""Memories as versioned JSON Lines, out and in.
+
+The first line is a header, each further line one memory with every field of `Memory`. Times
+are ISO 8601 with a zone. The reader checks every line and returns everything or raises.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from ebbmem.checks import (
+    check_fraction,
+    check_label,
+    check_metadata,
+    check_namespace,
+    check_position,
+    check_text,
+)
+from ebbmem.clock import utc
+from ebbmem.errors import ExchangeError, InvalidInput
+from ebbmem.importers import (
+    Batch,
+    Problems,
+    parse_json,
+    read_locomo,
+    read_mcp,
+    read_mem0,
+    sniff,
+)
+from ebbmem.records import Memory, Namespace
+
+__all__ = ["FORMATS", "VERSION", "Batch", "export_file", "read_file", "write_jsonl"]
+
+FORMATS = ("ebbmem", "locomo", "mcp", "mem0")
+"""What `read_file` reads."""
+
+VERSION = 1
+"""Of our own lines; a reader refuses a newer one."""
+
+
+def write_jsonl(
+    memories: Iterable[Memory], stream: TextIO, *, namespace: Namespace, exported_at: datetime
+) -> int:
+    """Write the header and one line a memory, as they come; returns how many memories."""
+    header = {
+        "format": "ebbmem",
+        "version": VERSION,
+        "namespace": list(check_namespace(namespace)),
+        "exported_at": utc(exported_at, "exported_at").isoformat(),
+    }
+    stream.write(_line(header))
+    written = 0
+    for memory in memories:
+        stream.write(_line({name: _plain(getattr(memory, name)) for name in _FIELDS}))
+        written += 1
+    return written
+
+
+def export_file(
+    path: str | Path, memories: Iterable[Memory], *, namespace: Namespace, exported_at: datetime
+) -> int:
+    """`write_jsonl` into a file that appears whole or not at all, readable by its owner alone.
+
+    Raises:
+        InvalidInput: the file cannot be written; what stood there before still does.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InvalidInput("file", f"{path} is not a regular file")
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", text=True)
+    except OSError as error:
+        raise InvalidInput("file", f"{path} cannot be written: {error.strerror}") from error
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+            written = write_jsonl(memories, stream, namespace=namespace, exported_at=exported_at)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(name, target)
+    except OSError as error:
+        raise InvalidInput("file", f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return written
+
+
+def read_file(path: str | Path | TextIO, *, format: str = "auto") -> list[Batch]:
+    """Everything the file holds, or nothing.
+
+    Args:
+        path: a file of UTF-8 text, or a stream of text.
+        format: one of `FORMATS`, or "auto" to look at the content.
+
+    Raises:
+        ExchangeError: naming every bad line or entry.
+        InvalidInput: no such format, or the file cannot be opened.
+    """
+    if format != "auto" and format not in FORMATS:
+        raise InvalidInput("format", f"must be auto or one of {', '.join(FORMATS)}")
+    name, text = _read_text(path)
+    if format == "auto":
+        format = _detect(name, text)
+    if format == "ebbmem":
+        return _read_ebbmem(text.split("\n"), name)
+    if format == "mcp":
+        return read_mcp(text.split("\n"), path=name)
+    reader = read_locomo if format == "locomo" else read_mem0
+    return reader(_document(name, text), path=name)
+
+
+def _read_text(path: str | Path | TextIO) -> tuple[str, str]:
+    if not isinstance(path, str | Path):
+        return str(getattr(path, "name", "stream")), path.read().removeprefix("\ufeff")
+    try:
+        raw = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a file name"
+        raise InvalidInput("file", f"{path} cannot be read: {reason}") from error
+    try:
+        return str(path), raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ExchangeError(str(path), [(line, "is not UTF-8 text")]) from None
+
+
+def _detect(name: str, text: str) -> str:
+    # JSON Lines first, and past a broken line, so that its reader can name that line.
+    for line in islice(filter(str.strip, text.split("\n")), 50):
+        try:
+            value = parse_json(line)
+        except InvalidInput:
+            continue
+        if isinstance(value, dict) and value.get("format") == "ebbmem":
+            return "ebbmem"
+        if isinstance(value, dict) and sniff(value) == "mcp":
+            return "mcp"
+        if isinstance(value, dict | list):
+            break
+    found = sniff(_document(name, text, hint=_KNOWN))
+    if found is None or found == "mcp":
+        raise ExchangeError(name, [(1, f"the shape is unknown; {_KNOWN}")])
+    return found
+
+
+def _document(name: str, text: str, hint: str = "") -> Any:
+    try:
+        return parse_json(text)
+    except InvalidInput as error:
+        cause = error.__cause__ or error.__context__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else 1
+        tail = f"; {hint}" if hint else ""
+        raise ExchangeError(name, [(line, f"{error}{tail}")]) from None
+
+
+_KNOWN = f"known formats are {', '.join(FORMATS)}"
+
+
+def _read_ebbmem(lines: list[str], name: str) -> list[Batch]:
+    problems = Problems(name)
+    numbered = ((line, text) for line, text in enumerate(lines, 1) if text.strip())
+    line, text = next(numbered, (1, ""))
+    with problems.at(line):
+        _check_header(parse_json(text))
+    # Lines below a header that is not ours would only repeat one complaint.
+    problems.finish()
+    memories: list[Memory] = []
+    first: dict[str, int] = {}
+    for line, text in numbered:
+        with problems.at(line):
+            values = _checked(parse_json(text), line, problems)
+            id = values.get("id")
+            if id is not None and first.setdefault(id, line) != line:
+                raise InvalidInput("id", f"repeats that of line {first[id]}")
+            if len(values) == len(_FIELDS):
+                memories.append(Memory(**values))
+    problems.finish()
+    return [Batch(None, tuple(memories))]
+
+
+def _check_header(header: object) -> None:
+    if not isinstance(header, dict) or header.get("format") != "ebbmem":
+        raise InvalidInput("header", 'must be an object with "format": "ebbmem"')
+    version = header.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InvalidInput("version", "must be a whole number from 1")
+    if version > VERSION:
+        raise InvalidInput(
+            "version", f"is {version}, this ebbmem reads up to {VERSION}; upgrade ebbmem"
+        )
+    _same_names(header, ("format", "version", "namespace", "exported_at"))
+    check_namespace(header["namespace"])
+    _time("exported_at", header["exported_at"])
+
+
+def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:
+    if not isinstance(line, dict):
+        raise InvalidInput("line", f"must be a JSON object, not {type(line).__name__}")
+    values = {}
+    with problems.at(number):
+        _same_names(line, _FIELDS)
+    for name, check in _CHECKS.items():
+        if name in line:
+            with problems.at(number):
+                values[name] = check(name, line[name])
+    return values
+
+
+def _same_names(given: Mapping[str, Any], wanted: Iterable[str]) -> None:
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise InvalidInput("line", f"lacks {', '.join(missing)}")
+    unknown = sorted(set(given).difference(wanted))
+    if unknown:
+        shown = ", ".join(ascii(name[:40]) for name in unknown[:5])
+        raise InvalidInput("line", f"has fields that are not known: {shown}")
+
+
+def _time(name: str, value: object) -> datetime:
+    if not isinstance(value, str):
+        raise InvalidInput(name, f"must be an ISO 8601 time, not {type(value).__name__}")
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        raise InvalidInput(name, "is not an ISO 8601 time") from None
+    try:
+        return utc(time, name)
+    except OverflowError:
+        raise InvalidInput(name, "lies outside the years 1 to 9999") from None
+
+
+def _count(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise InvalidInput(name, "must be a whole number from 0")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(name, f"must be true or false, not {type(value).__name__}")
+    return value
+
+
+def _status(name: str, value: object) -> str:
+    if value not in ("active", "faded"):
+        raise InvalidInput(name, "must be 'active' or 'faded'")
+    return str(value)
+
+
+def _or_none(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+_FIELDS = tuple(each.name for each in fields(Memory))
+_CHECKS: dict[str, Callable[[str, object], Any]] = {
+    "id": check_label,
+    "text": check_text,
+    "category": check_label,
+    "importance": check_fraction,
+    "source": _or_none(check_label),
+    "position": _or_none(lambda _, value: check_position(value)),
+    "speaker": _or_none(check_label),
+    "created_at": _time,
+    "metadata": lambda _, value: check_metadata(value),
+    "last_reinforced_at": _or_none(_time),
+    "recall_count": _count,
+    "fades_at": _or_none(_time),
+    "status": _status,
+    "faded_at": _or_none(_time),
+    "pinned": _flag,
+    "held": _flag,
+}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _line(value: Mapping[str, object]) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Legal inside JSON, but many readers of lines would break there.
+    return text.translate(_LINE_BREAKS) + "\n"
+
+
+_LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}

@@ -1,0 +1,75 @@
+"""The second round: activation spreads from what was found to what it is connected with. Pure.
+
+Best-path spreading: a memory's activation is the largest product of the seed's score and
+the edge weights on a path of at most two steps, so it depends on the query, never exceeds
+its seed, and falls with every step. Source: A. Collins and E. Loftus, "A spreading-activation
+theory of semantic processing" (1975), reduced to its strongest path.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["MAX_DEGREE", "MAX_STEPS", "Edge", "Reached", "spread", "strongest"]
+
+MAX_STEPS = 2
+MAX_DEGREE = 8  # similar memories a memory is connected with: the strongest
+_SECOND_ROUND = 8  # nodes that pass activation on: the most active
+_DAMPING = 0.7  # of every similar edge: a cosine is no probability
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A directed edge: `weight` in (0, 1] is the share of activation that passes."""
+
+    to: int
+    kind: Literal["adjacent", "similar", "linked"]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A node that activation reached: by which edges, starting at which seed."""
+
+    activation: float
+    seed: int
+    path: tuple[Edge, ...]
+
+
+def strongest(edges: Sequence[tuple[int, float]], *, least: float) -> list[tuple[int, float]]:
+    """The at most `MAX_DEGREE` edges of weight `least` or more, heaviest first."""
+    kept = [edge for edge in edges if edge[1] >= least]
+    return heapq.nsmallest(MAX_DEGREE, kept, key=lambda edge: (-edge[1], edge[0]))
+
+
+def spread(
+    seeds: Mapping[int, float],
+    edges_of: Callable[[Sequence[int]], Mapping[int, Sequence[Edge]]],
+) -> dict[int, Reached]:
+    """Activation of every node within two steps of the seeds, the seeds left out.
+
+    Args:
+        seeds: node -> score in [0, 1].
+        edges_of: the edges that leave some nodes, asked once for each step.
+    """
+    active = {node: Reached(score, node, ()) for node, score in seeds.items()}
+    front = list(seeds)
+    for _ in range(MAX_STEPS):
+        improved: dict[int, Reached] = {}
+        for node, edges in edges_of(front).items():
+            start = active[node]
+            for edge in edges:
+                share = edge.weight * (_DAMPING if edge.kind == "similar" else 1.0)
+                activation = start.activation * min(max(share, 0.0), 1.0)
+                known = improved.get(edge.to) or active.get(edge.to)
+                if activation > 0.0 and (known is None or activation > known.activation):
+                    improved[edge.to] = Reached(activation, start.seed, (*start.path, edge))
+        improved = {node: each for node, each in improved.items() if node not in seeds}
+        active.update(improved)
+        front = heapq.nsmallest(
+            _SECOND_ROUND, improved, key=lambda node: (-improved[node].activation, node)
+        )
+    return {node: each for node, each in active.items() if node not in seeds}

@@ -1,0 +1,189 @@
+"""From what callers hand in to entries the store can write: checked, cut, encoded, weighed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ebbmem.arena import Arena
+from ebbmem.checks import check_fraction
+from ebbmem.clock import day_of, from_micros, to_micros
+from ebbmem.cues import traits
+from ebbmem.embedding.base import Encoder, Encoding
+from ebbmem.errors import InvalidInput
+from ebbmem.lifecycle import with_deadline
+from ebbmem.policy import Policy
+from ebbmem.records import Draft, Memory
+from ebbmem.salience import importance, salience
+from ebbmem.store.base import Entry, Passage
+from ebbmem.store.schema import state_of
+from ebbmem.text import keywords, passages, spoken
+
+__all__ = [
+    "Progress",
+    "batches",
+    "checked",
+    "days_of",
+    "encode",
+    "entries",
+    "new_id",
+    "spans",
+    "texts_to_encode",
+]
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) as work advances."""
+
+Spans = list[tuple[int, int]]
+_BATCH = 64  # texts an encoder gets at once
+
+
+def new_id(now_ms: int | None = None) -> str:
+    """A UUID of version 7 (RFC 9562): sorts by time, made without asking anybody."""
+    stamp = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    value = (stamp & (2**48 - 1)) << 80 | int.from_bytes(os.urandom(10), "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def checked(items: Iterable[Draft | Memory | str], policy: Policy) -> list[Draft | Memory]:
+    """The items, text turned into drafts; nothing is embedded before all have passed."""
+    drafts: list[Draft | Memory] = []
+    for item in items:
+        each = Draft(text=item) if isinstance(item, str) else item
+        if not isinstance(each, Draft | Memory):
+            raise InvalidInput("drafts", f"must hold Draft or text, not {type(item).__name__}")
+        policy.category(each.category)
+        drafts.append(each)
+    given = [each.id for each in drafts if each.id is not None]
+    if len(set(given)) != len(given):
+        twice = next(id_ for id_ in given if given.count(id_) > 1)
+        raise InvalidInput("id", f"{twice!r} is given twice")
+    return drafts
+
+
+def spans(drafts: Sequence[Draft | Memory]) -> list[Spans]:
+    """The passages of each text."""
+    return [passages(each.text) for each in drafts]
+
+
+def texts_to_encode(drafts: Sequence[Draft | Memory], cut: Sequence[Spans]) -> list[str]:
+    """Every passage as an encoder reads it, in order."""
+    return [
+        spoken(each.speaker, each.text[start:stop])
+        for each, parts in zip(drafts, cut, strict=True)
+        for start, stop in parts
+    ]
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """What an encoder gets at once."""
+    for start in range(0, len(texts), _BATCH):
+        yield texts[start : start + _BATCH]
+
+
+def encode(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> list[Encoding]:
+    """Encodings of all texts, a batch at a time."""
+    encodings: list[Encoding] = []
+    for batch in batches(texts):
+        encodings.extend(encoder.encode_documents(batch))
+        if progress is not None:
+            progress(len(encodings), len(texts))
+    return encodings
+
+
+def entries(
+    drafts: Sequence[Draft | Memory],
+    cut: Sequence[Spans],
+    encodings: Sequence[Encoding] | None,
+    *,
+    arena: Arena,
+    policy: Policy,
+    now: datetime,
+) -> list[Entry]:
+    """Drafts become memories: with an id, an importance, a time, and their passages."""
+    weigh = _Weigher(arena, policy)
+    remaining = None if encodings is None else iter(encodings)
+    made = []
+    for draft, parts in zip(drafts, cut, strict=True):
+        found = tuple(
+            Passage(start, stop, None if remaining is None else next(remaining))
+            for start, stop in parts
+        )
+        weight = weigh(draft)
+        memory = draft if isinstance(draft, Memory) else _memory(draft, weight, now)
+        deadline = with_deadline(state_of(memory), policy).fades_at
+        made.append(Entry(_with_deadline(memory, deadline), found))
+    return made
+
+
+def _memory(draft: Draft, weight: float, now: datetime) -> Memory:
+    return Memory(
+        id=draft.id or new_id(),
+        text=draft.text,
+        category=draft.category,
+        importance=weight,
+        source=draft.source,
+        position=draft.position,
+        speaker=draft.speaker,
+        created_at=draft.at or now,
+        metadata=draft.metadata,
+        last_reinforced_at=None,
+        recall_count=0,
+        fades_at=None,
+        status="active",
+        faded_at=None,
+        pinned=draft.pinned,
+        held=False,
+    )
+
+
+class _Weigher:
+    """Importance of one draft after the other; each knows what was said before it."""
+
+    def __init__(self, arena: Arena, policy: Policy) -> None:
+        self._arena = arena
+        self._policy = policy
+        self._last: dict[str, tuple[bool, str | None]] = {}
+
+    def __call__(self, draft: Draft | Memory) -> float:
+        answers = self._answers(draft)
+        found = traits(draft.text)
+        if draft.source is not None:
+            self._last[draft.source] = (found.question, draft.speaker)
+        if draft.importance is not None:
+            return draft.importance
+        if self._policy.salience is not None:
+            content = check_fraction("salience", self._policy.salience(draft.text))
+        else:
+            terms = keywords(draft.text)
+            content = salience(
+                found,
+                length=len(terms),
+                novelty=self._arena.novelty(terms),
+                answers=answers,
+            )
+        return importance(content, *self._policy.category(draft.category).importance)
+
+    def _answers(self, draft: Draft | Memory) -> bool:
+        if draft.source is None or draft.position == 0:
+            return False
+        if draft.source in self._last:
+            asked, speaker = self._last[draft.source]
+            return asked and speaker != draft.speaker
+        said = self._arena.last_said(draft.source)
+        return said is not None and said[0] and said[1] != self._arena.speaker_number(draft.speaker)
+
+
+def _with_deadline(memory: Memory, deadline: int | None) -> Memory:
+    return replace(memory, fades_at=None if deadline is None else from_micros(deadline))
+
+
+def days_of(made: Sequence[Entry]) -> list[int]:
+    """The days on which these were said: days of use."""
+    return [day_of(to_micros(entry.memory.created_at)) for entry in made]

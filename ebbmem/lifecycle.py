@@ -1,0 +1,154 @@
+"""How the state of a memory changes: reinforced, faded, restored, said again. Pure.
+
+Each function takes the state as it is and returns the state as it will be; the store runs
+them inside its transaction, so that nothing is decided on what was read before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ebbmem.clock import DAY
+from ebbmem.policy import Policy
+from ebbmem.store.base import State
+
+__all__ = [
+    "counts",
+    "elapsed_days",
+    "faded",
+    "fades_at",
+    "forgotten",
+    "passed",
+    "pinned",
+    "reinforced",
+    "restored",
+    "said_again",
+    "strength",
+    "with_deadline",
+]
+
+_NEVER = 2**62  # beyond every datetime, within 64 bits
+
+
+def elapsed_days(
+    start: ArrayLike, now: int, policy: Policy, active_days: Sequence[int]
+) -> NDArray[np.float64]:
+    """Fractional days from `start` to `now`, instants in microseconds; never below zero.
+
+    On the active timeline: at most the number of days of use after the day of `start`.
+    """
+    started = np.asarray(start, np.int64)
+    wall = np.maximum(now - started, 0) / DAY
+    if policy.timeline == "wall":
+        return np.asarray(wall, np.float64)
+    days = np.asarray(active_days, np.int64)
+    used = np.searchsorted(days, now // DAY, "right") - np.searchsorted(
+        days, started // DAY, "right"
+    )
+    return np.minimum(wall, np.maximum(used, 0))
+
+
+def strength(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> float:
+    """Strength in [0, cap] at `now`."""
+    base = policy.category(state.category).base_rate
+    elapsed = elapsed_days(state.clock_start, now, policy, active_days)
+    return float(policy.strength(base, state.importance, state.recall_count, elapsed))
+
+
+def fades_at(state: State, policy: Policy) -> int | None:
+    """The first instant after strength crosses the threshold on the wall clock; None: never."""
+    if state.pinned or state.status != "active":
+        return None
+    base = policy.category(state.category).base_rate
+    days = float(policy.lifetime(base, state.importance, state.recall_count))
+    return min(state.clock_start + int(days * DAY) + 1, _NEVER)
+
+
+def with_deadline(state: State, policy: Policy) -> State:
+    """The same state with `fades_at` as the policy has it."""
+    return replace(state, fades_at=fades_at(state, policy))
+
+
+def counts(state: State, now: int, policy: Policy) -> bool:
+    """Whether a reinforcement now would count: at most one an interval of `spacing`."""
+    last = state.last_reinforced_at
+    return last is None or now - last >= policy.spacing.total_seconds() * 1e6
+
+
+def reinforced(state: State, now: int, policy: Policy) -> State:
+    """Used: the clock starts again and the count grows, unless it is too soon."""
+    if state.status != "active" or not counts(state, now, policy):
+        return state
+    grown = replace(
+        state,
+        last_reinforced_at=max(now, state.last_reinforced_at or now),
+        recall_count=state.recall_count + 1,
+    )
+    return with_deadline(grown, policy)
+
+
+def said_again(state: State, now: int, policy: Policy) -> State:
+    """Heard once more: revived if it had faded, reinforced unless it was said just now."""
+    if state.status == "faded":
+        state = restored(state, now, policy)
+    if now - state.created_at < policy.spacing.total_seconds() * 1e6:
+        return state
+    return reinforced(state, now, policy)
+
+
+def passed(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> State:
+    """What the daily pass makes of a memory that is due: faded, or due later."""
+    if state.status != "active" or state.pinned:
+        return state
+    if strength(state, now, policy, active_days) < policy.fade_below:
+        return faded(state, now)
+    return replace(state, fades_at=max(_next_chance(state, now, policy, active_days), now + 1))
+
+
+def faded(state: State, now: int) -> State:
+    """Hidden, restorable."""
+    if state.status == "faded":
+        return state
+    return replace(state, status="faded", faded_at=now, fades_at=None)
+
+
+def forgotten(state: State, now: int) -> State:
+    """Let go by request: faded at once, and no longer pinned."""
+    return faded(replace(state, pinned=False), now)
+
+
+def restored(state: State, now: int, policy: Policy) -> State:
+    """Back from fading; the clock starts again, the count does not grow."""
+    if state.status != "faded":
+        return state
+    back = replace(
+        state,
+        status="active",
+        faded_at=None,
+        last_reinforced_at=max(now, state.last_reinforced_at or now),
+    )
+    return with_deadline(back, policy)
+
+
+def pinned(state: State, policy: Policy, *, on: bool) -> State:
+    """Pinned memories never fade; the clock ran on meanwhile."""
+    return with_deadline(replace(state, pinned=on), policy)
+
+
+def _next_chance(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> int:
+    """The earliest instant at which a memory still alive on days of use can cross.
+
+    Every day from tomorrow on may be one of use, none can count twice.
+    """
+    crossing = fades_at(state, policy)
+    assert crossing is not None
+    if policy.timeline == "wall":
+        return crossing
+    lifetime = (crossing - state.clock_start) / DAY
+    used = float(elapsed_days(state.clock_start, now, policy, active_days))
+    missing = max(int(np.ceil(lifetime - used)), 1)
+    return max(crossing, (now // DAY + missing) * DAY)

@@ -1,0 +1,195 @@
+"""Every number a user may tune, with its unit and its reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ebbmem import decay
+from ebbmem.checks import check_fraction
+from ebbmem.decay import DecayModel, EbbinghausDecay, PowerDecay
+from ebbmem.errors import InvalidInput, UnknownCategory
+from ebbmem.records import CATEGORIES, Category
+
+__all__ = ["Policy"]
+
+Array = NDArray[np.float64]
+_CURVES: dict[str, DecayModel] = {each.name: each for each in (EbbinghausDecay(), PowerDecay())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How a namespace forgets. `Policy()` is the published formula on the wall clock.
+
+    Attributes:
+        curve: retention over time; the published one is exponential.
+        timeline: "wall" counts every day; "active" only those on which the namespace was
+            used, so that a holiday costs nothing (and never more than "wall").
+        categories: the built-in ones and the user's.
+        importance_damping: share of the rate that importance 1 takes away.
+        recall_gain: strength added by each counted recall, as a share.
+        strength_cap: strength never exceeds it; `inf` shows the raw product.
+        fade_below: strength under which a memory is hidden.
+        purge_after: how long a faded memory stays restorable.
+        on_fade: "hide" keeps it restorable, "erase" lets it go at once.
+        prune_every: the daily pass runs by itself at most this often.
+        spacing: at most one reinforcement per memory and interval: massed repetition
+            does not strengthen, and a retry is harmless.
+        reinforce_ratio: a hit counts as used when its relevance is at least this share of
+            the best one's.
+        ranking: "bonus" adds strength to relevance as a small bounded part; "product"
+            multiplies them, which loses most old facts and is here because papers use it.
+        min_similarity: cosine a memory without a shared word needs; None takes the
+            embedder's own threshold.
+        link_similarity: cosine from which two memories are neighbours in the graph.
+        salience: text -> [0, 1] in place of the built-in estimate; not stored with the
+            namespace, so give it again on opening.
+    """
+
+    curve: DecayModel = field(default_factory=EbbinghausDecay)
+    timeline: Literal["wall", "active"] = "wall"
+    categories: Mapping[str, Category] = field(default_factory=lambda: CATEGORIES)
+    importance_damping: float = 0.8
+    recall_gain: float = 0.2
+    strength_cap: float = 1.0
+    fade_below: float = 0.05
+    purge_after: timedelta = timedelta(days=30)
+    on_fade: Literal["hide", "erase"] = "hide"
+    prune_every: timedelta = timedelta(hours=24)
+    spacing: timedelta = timedelta(minutes=10)
+    reinforce_ratio: float = 0.5
+    ranking: Literal["bonus", "product"] = "bonus"
+    min_similarity: float | None = None
+    link_similarity: float = 0.4
+    salience: Callable[[str], float] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", _merged(self.categories))
+        for name in ("fade_below", "reinforce_ratio", "importance_damping"):
+            check_fraction(name, getattr(self, name))
+        if not self.importance_damping < 1.0:
+            raise InvalidInput("importance_damping", "must be under 1, or nothing would fade")
+        if not 0.0 < self.fade_below < self.strength_cap:
+            raise InvalidInput(
+                "fade_below", f"must lie between 0 and the cap, not {self.fade_below}"
+            )
+        if not 0.0 <= self.recall_gain <= 100.0:
+            raise InvalidInput("recall_gain", f"must lie in [0, 100], not {self.recall_gain}")
+        for name in ("purge_after", "prune_every", "spacing"):
+            value = getattr(self, name)
+            if not isinstance(value, timedelta) or value < timedelta(0):
+                raise InvalidInput(name, f"must be a timedelta of zero or more, not {value!r}")
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InvalidInput(name, f"must be one of {allowed}, not {getattr(self, name)!r}")
+        if not isinstance(self.curve, DecayModel):
+            raise InvalidInput("curve", f"must be a DecayModel, not {type(self.curve).__name__}")
+        for name in ("min_similarity", "link_similarity"):
+            value = getattr(self, name)
+            if value is not None and not -1.0 <= value <= 1.0:
+                raise InvalidInput(name, f"must lie in [-1, 1], not {value!r}")
+
+    @classmethod
+    def chat(cls, **changes: Any) -> Self:
+        """What measured best on dated conversations: days of use, not days of the calendar."""
+        return cls(**{"timeline": "active", **changes})
+
+    def category(self, name: object) -> Category:
+        """The category called `name`; raises `UnknownCategory` listing the known ones."""
+        found = self.categories.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise UnknownCategory(name, tuple(self.categories))
+        return found
+
+    def rate(self, base_rate: ArrayLike, importance: ArrayLike) -> Array:
+        """Decay per day."""
+        return decay.rate(base_rate, importance, damping=self.importance_damping)
+
+    def strength(
+        self, base_rate: ArrayLike, importance: ArrayLike, count: ArrayLike, elapsed: ArrayLike
+    ) -> Array:
+        """Strength in [0, cap] after `elapsed` days since the last counted reinforcement."""
+        retention = self.curve.retention(self.rate(base_rate, importance), elapsed)
+        return decay.strength(
+            importance, retention, count, gain=self.recall_gain, cap=self.strength_cap
+        )
+
+    def lifetime(self, base_rate: ArrayLike, importance: ArrayLike, count: ArrayLike) -> Array:
+        """Days from the last counted reinforcement to `fade_below`."""
+        return decay.lifetime(
+            self.rate(base_rate, importance),
+            importance,
+            count,
+            threshold=self.fade_below,
+            gain=self.recall_gain,
+            model=self.curve,
+        )
+
+    def to_json(self) -> str:
+        """One line of JSON that `from_json` reads; a namespace keeps its policy as this."""
+        plain: dict[str, Any] = {}
+        for name in (each.name for each in fields(self)):
+            value = getattr(self, name)
+            if name == "curve":
+                value = value.name
+            elif name == "categories":
+                value = {
+                    each.name: [each.base_rate, *each.importance]
+                    for each in value.values()
+                    if CATEGORIES.get(each.name) != each
+                }
+            elif isinstance(value, timedelta):
+                value = value.total_seconds()
+            elif name == "salience":
+                continue
+            elif value == float("inf"):
+                value = "inf"
+            plain[name] = value
+        return json.dumps(plain, ensure_ascii=False, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, line: str) -> Self:
+        """The policy a namespace was last opened with; raises `InvalidInput` on a foreign curve."""
+        plain = json.loads(line)
+        if plain["curve"] not in _CURVES:
+            raise InvalidInput(
+                "policy",
+                f"of this namespace uses the curve {plain['curve']!r}, which is not built in; "
+                "open it with the policy that has it",
+            )
+        plain["curve"] = _CURVES[plain["curve"]]
+        plain["categories"] = [
+            Category(name, base, (low, high))
+            for name, (base, low, high) in plain["categories"].items()
+        ]
+        for name in ("purge_after", "prune_every", "spacing"):
+            plain[name] = timedelta(seconds=plain[name])
+        plain["strength_cap"] = float(plain["strength_cap"])
+        return cls(**plain)
+
+    def with_categories(self, categories: Iterable[Category]) -> Self:
+        """The same policy with more categories."""
+        return replace(self, categories=[*self.categories.values(), *categories])
+
+
+_CHOICES = {
+    "timeline": ("wall", "active"),
+    "on_fade": ("hide", "erase"),
+    "ranking": ("bonus", "product"),
+}
+
+
+def _merged(given: Mapping[str, Category] | Iterable[Category]) -> Mapping[str, Category]:
+    listed = given.values() if isinstance(given, Mapping) else given
+    merged = dict(CATEGORIES)
+    for each in listed:
+        if not isinstance(each, Category):
+            raise InvalidInput("categories", f"must hold Category values, not {each!r}")
+        merged[each.name] = each
+    return merged

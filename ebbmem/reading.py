@@ -1,0 +1,241 @@
+"""From rankings and snapshots to what the bank answers. Pure but for filters on metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbmem import lifecycle
+from ebbmem.arena import ACTIVE, FADED, Snapshot
+from ebbmem.checks import check_label
+from ebbmem.clock import DAY
+from ebbmem.errors import InvalidInput
+from ebbmem.policy import Policy
+from ebbmem.records import Memory, Namespace, Recollection, Step
+from ebbmem.results import Explanation, Stats
+from ebbmem.search import Ranking
+from ebbmem.store import MemoryStore, State
+
+__all__ = [
+    "Filters",
+    "due_within",
+    "explained",
+    "hidden_ids",
+    "recollection",
+    "retention",
+    "stats",
+    "used",
+]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a caller lets through, checked."""
+
+    categories: tuple[str, ...] | None
+    source: str | None
+    where: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        category: str | Collection[str] | None,
+        source: str | None,
+        where: Mapping[str, Any] | None,
+    ) -> Self:
+        """Raises `InvalidInput` on a category nobody registered, or keys that are not text."""
+        names: tuple[str, ...] | None = None
+        if category is not None:
+            listed = [category] if isinstance(category, str) else list(category)
+            names = tuple(policy.category(name).name for name in listed)
+        if source is not None:
+            check_label("source", source)
+        wanted = {} if where is None else where
+        if not isinstance(wanted, Mapping) or not all(isinstance(key, str) for key in wanted):
+            raise InvalidInput("where", "must map names of metadata to values")
+        return cls(names, source, wanted)
+
+    def mask(self, store: MemoryStore, ns: Namespace) -> Callable[[Snapshot], Mask] | None:
+        """(n,) rows that pass, for a snapshot; None lets everything through."""
+        if self.categories is None and self.source is None and not self.where:
+            return None
+        matching = set(store.select(ns, where=self.where)) if self.where else None
+
+        def passing(snapshot: Snapshot) -> Mask:
+            rows = np.ones(len(snapshot.status), bool)
+            if self.categories is not None:
+                numbers = [snapshot.categories.index(name) for name in self.categories
+                           if name in snapshot.categories]  # fmt: skip
+                rows &= np.isin(snapshot.category, numbers)
+            if self.source is not None:
+                rows &= snapshot.source == snapshot.sources.get(self.source, -2)
+            if matching is not None:
+                chosen = [row for id_, row in snapshot.row_of.items() if id_ in matching]
+                inside = np.zeros(len(rows), bool)
+                inside[chosen] = True
+                rows &= inside
+            return rows
+
+        return passing
+
+    def select(self, store: MemoryStore, ns: Namespace) -> list[str]:
+        """Ids that pass, in the order of creation."""
+        return store.select(ns, category=self.categories, source=self.source, where=self.where)
+
+
+def recollection(
+    ranking: Ranking, row: int, score: float, memory: Memory, *, reinforced: bool = False
+) -> Recollection:
+    """One row of a ranking, with its record."""
+    found = ranking.found(row, score)
+    start, stop = ranking.snapshot.spans[found.passage].tolist()
+    path = () if found.via is None else found.via.path
+    seed = () if found.via is None else (Step(ranking.snapshot.ids[found.via.seed], "seed", 1.0),)
+    return Recollection(
+        memory=memory,
+        score=score,
+        relevance=found.relevance,
+        strength=float(ranking.strength[row]),
+        similarity=found.similarity,
+        interaction=found.interaction,
+        keyword=found.keyword,
+        bonuses=found.bonuses,
+        via=(
+            *seed,
+            *(Step(ranking.snapshot.ids[edge.to], edge.kind, edge.weight) for edge in path),
+        ),
+        passage=memory.text[start:stop],
+        reinforced=reinforced,
+    )
+
+
+def used(ranking: Ranking, chosen: Sequence[tuple[int, float]], ratio: float) -> list[int]:
+    """Rows that count as used: found directly, and near the best in relevance."""
+    direct = [row for row, _ in chosen if ranking.direct(row)]
+    best = max((ranking.relevance[row] for row in direct), default=0.0)
+    return [row for row in direct if ranking.relevance[row] >= ratio * best]
+
+
+def explained(
+    ranking: Ranking, row: int, k: int, records: Mapping[str, Memory], policy: Policy
+) -> Explanation:
+    """Why a row has its place, or none."""
+    snapshot = ranking.snapshot
+    id_ = snapshot.ids[row]
+    rank = next((i for i, (each, _) in enumerate(ranking.order, 1) if each == row), None)
+    if rank is not None:
+        score = ranking.order[rank - 1][1]
+        mine = recollection(ranking, row, score, records[id_])
+        if rank <= k:
+            way = "through the graph" if mine.via else "directly"
+            reason = f"place {rank} with score {score:.3f}, found {way}"
+            return Explanation(
+                id=id_, outcome="recalled", reason=reason, rank=rank, recollection=mine
+            )
+        better = tuple(
+            recollection(ranking, each, worth, records[snapshot.ids[each]])
+            for each, worth in ranking.order[:k]
+            if snapshot.ids[each] in records
+        )
+        last = ranking.order[k - 1][1]
+        return Explanation(
+            id=id_,
+            outcome="outscored",
+            reason=f"place {rank} with score {score:.3f}; place {k} has {last:.3f}",
+            rank=rank,
+            recollection=mine,
+            better=better,
+        )
+    if not ranking.allowed[row]:
+        return Explanation(
+            id=id_, outcome="filtered", reason="the filters of this recall leave it out"
+        )
+    if ranking.hidden[row]:
+        now = float(ranking.strength[row])
+        reason = f"it has faded: strength {now:.3f}, hidden under {policy.fade_below}"
+        if snapshot.status[row] == FADED:
+            reason = f"it has faded or was forgotten: strength {now:.3f}; restore() brings it back"
+        return Explanation(id=id_, outcome="faded", reason=reason)
+    mine = recollection(ranking, row, 0.0, records[id_])
+    if ranking.candidate[row]:
+        reason = f"over {len(ranking.order)} others match the words or the meaning better"
+    elif mine.similarity is None:
+        reason = "it shares no word with the query, and there are no vectors to compare"
+    else:
+        reason = (
+            f"it shares no word with the query, and its similarity {mine.similarity:.3f} "
+            f"is under {ranking.threshold:.3f}"
+        )
+    return Explanation(id=id_, outcome="not a candidate", reason=reason, recollection=mine)
+
+
+def strengths(snapshot: Snapshot, now: int, policy: Policy) -> NDArray[np.float64]:
+    """(n,) strength of every row at `now`."""
+    elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
+    return policy.strength(snapshot.base_rate, snapshot.importance, snapshot.count, elapsed)
+
+
+def hidden(snapshot: Snapshot, now: int, policy: Policy) -> Mask:
+    """(n,) rows that recall does not show: faded by the pass, or by now."""
+    weak = ~snapshot.pinned & (strengths(snapshot, now, policy) < policy.fade_below)
+    return (snapshot.status == FADED) | ((snapshot.status == ACTIVE) & weak)
+
+
+def hidden_ids(snapshot: Snapshot, now: int, policy: Policy) -> set[str]:
+    """The same as ids."""
+    return {snapshot.ids[row] for row in np.flatnonzero(hidden(snapshot, now, policy)).tolist()}
+
+
+def retention(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> float:
+    """The bare curve of one memory, in [0, 1]."""
+    rate = policy.rate(policy.category(state.category).base_rate, state.importance)
+    elapsed = lifecycle.elapsed_days(state.clock_start, now, policy, active_days)
+    return float(policy.curve.retention(rate, elapsed))
+
+
+def due_within(
+    snapshot: Snapshot, now: int, policy: Policy, days: float
+) -> list[tuple[str, float, int]]:
+    """(id, strength, earliest instant of fading) of what can fade within `days`, soonest first."""
+    lifetimes = policy.lifetime(snapshot.base_rate, snapshot.importance, snapshot.count)
+    elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
+    left = np.maximum(lifetimes - elapsed, 0.0)
+    mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~hidden(snapshot, now, policy)
+    rows = np.flatnonzero(mortal & (left <= days))
+    strength = strengths(snapshot, now, policy)
+    due = [(snapshot.ids[row], float(strength[row]), now + int(left[row] * DAY)) for row in rows]
+    return sorted(due, key=lambda each: (each[2], each[0]))
+
+
+def stats(ns: Namespace, snapshot: Snapshot, now: int, policy: Policy, embedder: str) -> Stats:
+    """One namespace in numbers."""
+    alive = snapshot.alive()
+    faded = hidden(snapshot, now, policy)
+    active = alive & ~faded
+    numbers = np.bincount(snapshot.category[alive], minlength=len(snapshot.categories))
+    strength = strengths(snapshot, now, policy)
+    return Stats(
+        namespace=ns,
+        active=int(active.sum()),
+        faded=int(faded.sum()),
+        pinned=int((alive & snapshot.pinned).sum()),
+        held=int((alive & snapshot.held).sum()),
+        by_category={
+            name: int(count)
+            for name, count in zip(snapshot.categories, numbers, strict=True)
+            if count
+        },
+        mean_strength=float(strength[active].mean()) if active.any() else None,
+        fading_week=len(due_within(snapshot, now, policy, 7.0)),
+        recalls=int(snapshot.count[alive].sum()),
+        embedder=embedder,
+        timeline=policy.timeline,
+        conversational=snapshot.conversational,
+    )

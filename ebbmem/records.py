@@ -1,0 +1,185 @@
+"""The values that travel: categories, drafts, memories, recollections. Frozen, validated here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Literal
+
+from ebbmem.checks import (
+    check_fraction,
+    check_label,
+    check_metadata,
+    check_position,
+    check_text,
+    is_number,
+)
+from ebbmem.clock import utc
+from ebbmem.errors import InvalidInput
+
+__all__ = [
+    "CATEGORIES",
+    "Category",
+    "Draft",
+    "Memory",
+    "Metadata",
+    "Namespace",
+    "Recollection",
+    "Status",
+    "Step",
+]
+
+Namespace = tuple[str, ...]
+Metadata = Mapping[str, Any]
+Status = Literal["active", "faded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A kind of memory: how fast it fades, and how important it is when nobody says so.
+
+    Attributes:
+        name: what drafts call it.
+        base_rate: decay per day at importance 0, in [1e-4, 1e3].
+        importance: (low, high) within [0, 1]; salience chooses between them.
+    """
+
+    name: str
+    base_rate: float = 0.1
+    importance: tuple[float, float] = (0.4, 0.7)
+
+    def __post_init__(self) -> None:
+        check_label("category name", self.name)
+        if not is_number(self.base_rate) or not 1e-4 <= self.base_rate <= 1e3:
+            raise InvalidInput("base_rate", f"must lie in [1e-4, 1e3], not {self.base_rate!r}")
+        low, high = self.importance
+        check_fraction("importance low", low)
+        check_fraction("importance high", high)
+        if low > high:
+            raise InvalidInput("importance", f"range is upside down: {self.importance!r}")
+
+
+CATEGORIES: Mapping[str, Category] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            Category("strategy", 0.10, (0.6, 0.8)),
+            Category("fact", 0.16, (0.7, 0.9)),
+            Category("assumption", 0.20, (0.4, 0.6)),
+            Category("failure", 0.35, (0.3, 0.5)),
+        )
+    }
+)
+"""The built-in categories; `Policy(categories=...)` adds to them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody wants remembered, before it is a memory.
+
+    Attributes:
+        text: not blank, any length, kept code point for code point.
+        category: one of the policy's.
+        importance: in [0, 1]; None lets the content decide.
+        source: the conversation, document or run it comes from.
+        position: its place in the source; None puts it behind the last.
+        speaker: who said it.
+        at: when it was said; None is now.
+        pinned: never fades.
+        metadata: a JSON object of the caller's.
+        id: None makes a new one.
+    """
+
+    text: str
+    category: str = "fact"
+    importance: float | None = None
+    source: str | None = None
+    position: int | None = None
+    speaker: str | None = None
+    at: datetime | None = None
+    pinned: bool = False
+    metadata: Metadata = field(default_factory=dict)
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text("text", self.text)
+        if self.importance is not None:
+            check_fraction("importance", self.importance)
+        for name in ("source", "speaker", "id"):
+            value = getattr(self, name)
+            if value is not None:
+                check_label(name, value)
+        if self.position is not None:
+            check_position(self.position)
+        if self.at is not None:
+            object.__setattr__(self, "at", utc(self.at, "at"))
+        if not isinstance(self.pinned, bool):
+            raise InvalidInput("pinned", f"must be True or False, not {self.pinned!r}")
+        object.__setattr__(self, "metadata", check_metadata(self.metadata))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One memory as the store holds it. Its strength is not here: it follows from these."""
+
+    id: str
+    text: str = field(repr=False)
+    category: str
+    importance: float
+    source: str | None
+    position: int | None
+    speaker: str | None = field(repr=False)
+    created_at: datetime
+    metadata: Metadata = field(repr=False)
+    last_reinforced_at: datetime | None
+    recall_count: int
+    fades_at: datetime | None
+    status: Status
+    faded_at: datetime | None
+    pinned: bool
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a path through the graph: `id` was reached over an edge of this kind.
+
+    A path starts with the direct hit it came from, of kind "seed".
+    """
+
+    id: str
+    kind: Literal["seed", "adjacent", "similar", "linked"]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """A memory that came to mind, and why.
+
+    Attributes:
+        memory: the record, read after the ranking.
+        score: in [0, 1], higher is better; comparable within one query.
+        relevance: in [0, 1], the score before the bonuses.
+        strength: in [0, cap], at the moment of the recall.
+        similarity: cosine of the best passage with the query in [-1, 1]; None without vectors.
+        interaction: late-interaction share in [0, 1]; None without token vectors.
+        keyword: BM25 share of the best passage in [0, 1].
+        bonuses: what each bounded feature added to the factor on relevance.
+        via: the path from a direct hit, that one first, when it came through the graph, else empty.
+        passage: the best passage of a long text, else the text.
+        reinforced: whether this recall counted for it.
+    """
+
+    memory: Memory
+    score: float
+    relevance: float
+    strength: float
+    similarity: float | None
+    interaction: float | None
+    keyword: float
+    bonuses: Mapping[str, float]
+    via: tuple[Step, ...] = ()
+    passage: str = field(repr=False)
+    reinforced: bool = False

@@ -1,0 +1,98 @@
+"""How well items answer a query, before anything else about them counts. Pure.
+
+Relevance mixes three signals, each scaled to [0, 1] within the query: late interaction
+(O. Khattab and M. Zaharia, "ColBERT", 2020: the mean, over the query's word pieces, of the
+best cosine with any piece of the item, here weighted by idf), BM25, and the cosine of the
+pooled vectors. The mix is not fitted to anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MIX", "Pieces", "idf_weights", "max_sim", "mixed", "scaled"]
+
+Floats = NDArray[np.float64]
+
+MIX = {"interaction": 0.5, "keyword": 0.25, "similarity": 0.25}
+"""Shares of the signals; those a store or a query lacks leave theirs to the others."""
+
+_FEW = 8  # items: a minimum over fewer is no background yet
+
+
+class Pieces:
+    """The word pieces of many passages, one after the other.
+
+    Attributes:
+        codes: (t, d) int8 directions.
+        norms: (t,) lengths of those rows.
+        starts: (p + 1,) passage i holds the rows starts[i]:starts[i + 1].
+    """
+
+    __slots__ = ("codes", "norms", "starts")
+
+    def __init__(
+        self, codes: NDArray[np.int8], norms: NDArray[np.float32], starts: NDArray[np.int64]
+    ) -> None:
+        self.codes = codes
+        self.norms = norms
+        self.starts = starts
+
+
+def scaled(values: Floats, pool: Floats, *, at_least: float = 0.0) -> Floats:
+    """`values` in [0, 1], from the least to the greatest of `pool`.
+
+    A minimum over a few items is mostly signal, so it counts as background only as far as
+    there are many; a maximum under `at_least` does not count as a full match.
+    """
+    if not len(pool):
+        return np.zeros(len(values))
+    low = float(pool.min()) * len(pool) / (len(pool) + _FEW)
+    high = max(float(pool.max()), at_least)
+    if high - low < 1e-12:
+        return np.zeros(len(values))
+    return np.clip((values - low) / (high - low), 0.0, 1.0)
+
+
+def idf_weights(document_frequency: NDArray[np.int32], total: int) -> Floats:
+    """Weights of the query's pieces, summing to 1: rare pieces decide."""
+    df = np.minimum(document_frequency, total)
+    idf = np.log1p((total - df + 0.5) / (df + 0.5))
+    return np.asarray(idf / max(float(idf.sum()), 1e-12), np.float64)
+
+
+def max_sim(
+    query: NDArray[np.float32], weights: Floats, pieces: Pieces, passages: NDArray[np.int64]
+) -> Floats:
+    """Late interaction of a query with some passages.
+
+    Args:
+        query: (q, d) unit vectors of the query's pieces.
+        weights: (q,) summing to 1.
+        pieces: of all passages.
+        passages: (m,) the numbers of those to score.
+
+    Returns:
+        (m,) in [-1, 1]; 0 for passages without pieces.
+    """
+    first, last = pieces.starts[passages], pieces.starts[passages + 1]
+    counts = last - first
+    scores = np.zeros(len(passages))
+    filled = counts > 0
+    if not filled.any() or not len(query):
+        return scores
+    offsets = np.concatenate(([0], np.cumsum(counts[filled])[:-1]))
+    rows = np.repeat(first[filled] - offsets, counts[filled]) + np.arange(int(counts.sum()))
+    cosines = pieces.codes[rows].astype(np.float32) @ query.T
+    cosines /= pieces.norms[rows, None]
+    best = np.maximum.reduceat(cosines, offsets, axis=0)
+    scores[filled] = best @ weights
+    return scores
+
+
+def mixed(signals: dict[str, Floats]) -> Floats:
+    """The weighted mean of the signals there are, each (m,) in [0, 1]."""
+    total = sum(MIX[name] for name in signals)
+    parts = [MIX[name] / total * values for name, values in signals.items()]
+    return np.asarray(sum(parts), np.float64)

@@ -1,0 +1,327 @@
+"""One query against one snapshot: candidates, relevance, bonuses, graph, order. Pure but for
+the arena's lazily completed edges.
+
+Round one: what shares a word with the query or is similar enough to it. Round two: what
+the graph connects with the best of those; it fills places and never outscores its seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbmem import lexical
+from ebbmem.arena import ACTIVE, FADED, Arena, Snapshot
+from ebbmem.cues import DateCue, date_cue
+from ebbmem.embedding.base import Encoding
+from ebbmem.graph import Reached, spread
+from ebbmem.lexical import Postings
+from ebbmem.lifecycle import elapsed_days
+from ebbmem.policy import Policy
+from ebbmem.ranking import WEIGHTS, Weights, combined, date_match, sessions, windowed
+from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
+from ebbmem.text import keywords
+
+__all__ = ["SHORTLIST", "Found", "Question", "Ranking", "search"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHORTLIST = 200
+"""Candidates that late interaction scores again, best first by keywords and vector."""
+
+_SEEDS = 5  # best direct hits from which activation spreads
+_QUANTILE = 0.95  # of a namespace's own similarities: what unrelated memories do not reach
+_SAMPLE = 64  # memories that stand for the rest when that quantile is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as search needs it; `encoding` None leaves keywords alone."""
+
+    terms: tuple[str, ...]
+    date: DateCue | None
+    encoding: Encoding | None
+
+    @classmethod
+    def of(cls, text: str, encoding: Encoding | None) -> Question:
+        return cls(tuple(keywords(text)), date_cue(text), encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One row of a ranking with its parts; see `Recollection` for their meaning."""
+
+    row: int
+    score: float
+    relevance: float
+    similarity: float | None
+    interaction: float | None
+    keyword: float
+    bonuses: dict[str, float]
+    passage: int
+    via: Reached | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Everything a search found out, best first; `explain` reads it."""
+
+    snapshot: Snapshot
+    order: list[tuple[int, float]]
+    strength: Floats
+    hidden: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    candidate: NDArray[np.bool_]
+    threshold: float
+    signals: _Signals
+    relevance: dict[int, float]
+    bonuses: dict[str, tuple[float, dict[int, float]]]
+    reached: dict[int, Reached] = field(default_factory=dict)
+
+    def found(self, row: int, score: float) -> Found:
+        """The parts of one row."""
+        signals = self.signals
+        similarity = None if signals.similarity is None else float(signals.similarity[row])
+        return Found(
+            row=row,
+            score=score,
+            relevance=self.relevance.get(row, 0.0),
+            similarity=similarity,
+            interaction=signals.interaction.get(row) if signals.interaction is not None else None,
+            keyword=float(signals.keyword[row]) / max(signals.ceiling, 1e-9),
+            bonuses={
+                name: weight * values[row]
+                for name, (weight, values) in self.bonuses.items()
+                if row in values
+            },
+            passage=signals.best_passage(self.snapshot, row),
+            via=self.reached.get(row),
+        )
+
+    def direct(self, row: int) -> bool:
+        """Whether a row was found in round one."""
+        return row not in self.reached
+
+
+@dataclass(frozen=True, slots=True)
+class _Signals:
+    """Per row (n,) unless said: raw signals of round one."""
+
+    keyword: Floats
+    coverage: Floats
+    ceiling: float
+    similarity: Floats | None
+    passage_keyword: Floats
+    passage_similarity: Floats | None
+    interaction: dict[int, float] | None = None
+
+    def best_passage(self, snapshot: Snapshot, row: int) -> int:
+        first, last = int(snapshot.passage_start[row]), int(snapshot.passage_start[row + 1])
+        if last - first == 1:
+            return first
+        worth = self.passage_keyword[first:last] / max(self.ceiling, 1e-9)
+        if self.passage_similarity is not None:
+            worth = worth + self.passage_similarity[first:last]
+        return first + int(np.argmax(worth))
+
+
+def search(
+    arena: Arena,
+    question: Question,
+    *,
+    now: int,
+    policy: Policy,
+    k: int,
+    min_similarity: float | None,
+    allowed: Callable[[Snapshot], NDArray[np.bool_]] | None = None,
+    include_faded: bool = False,
+    weights: Weights = WEIGHTS,
+) -> Ranking:
+    """Rank one namespace for one question.
+
+    Args:
+        min_similarity: cosine that makes a candidate; None takes it from the namespace.
+        allowed: the caller's filters: (n,) rows that they let through.
+        include_faded: also what has faded.
+    """
+    snapshot, postings = arena.view(question.terms)
+    alive = snapshot.alive()
+    elapsed = elapsed_days(snapshot.started, now, policy, snapshot.active_days)
+    strength = policy.strength(snapshot.base_rate, snapshot.importance, snapshot.count, elapsed)
+    hidden = (snapshot.status == FADED) | (
+        (snapshot.status == ACTIVE) & ~snapshot.pinned & (strength < policy.fade_below)
+    )
+    passing = np.ones(len(alive), bool) if allowed is None else allowed(snapshot)
+    eligible = alive & passing & (include_faded | ~hidden)
+    signals = _signals(snapshot, postings, question, alive)
+    threshold = _threshold(snapshot, min_similarity)
+    candidate = eligible & (signals.keyword > 0.0)
+    if signals.similarity is not None:
+        candidate |= eligible & (signals.similarity >= threshold)
+    base = Ranking(snapshot, [], strength, hidden, passing, candidate, threshold, signals, {}, {})
+    if not candidate.any():
+        return base
+    return _ranked(arena, base, question, eligible, policy, k, weights)
+
+
+def _ranked(
+    arena: Arena,
+    base: Ranking,
+    question: Question,
+    eligible: NDArray[np.bool_],
+    policy: Policy,
+    k: int,
+    weights: Weights,
+) -> Ranking:
+    snapshot, signals, threshold = base.snapshot, base.signals, base.threshold
+    pool = np.flatnonzero(eligible)
+    first: dict[str, Floats] = {"keyword": _zero_based(signals.keyword, pool)}
+    if signals.similarity is not None:
+        floor = max(threshold, 0.0)
+        first["similarity"] = scaled(signals.similarity, signals.similarity[pool], at_least=floor)
+    rough = np.where(eligible, mixed(first), 0.0)
+    previous, near = windowed(rough, snapshot.before, snapshot.after)
+    chat = snapshot.conversational
+    worth = np.where(base.candidate, rough + 0.5 * chat * near, -1.0)
+    rows = _best(worth, base.candidate, max(SHORTLIST, k))
+    mix = {name: values[rows] for name, values in first.items()}
+    interaction = _interaction(arena, snapshot, question, rows)
+    if interaction is not None:
+        mix["interaction"] = scaled(interaction, interaction)
+    relevance = mixed(mix)
+    answered = np.where(snapshot.question[snapshot.before], previous, 0.0)
+    coverage = signals.coverage
+    around = np.maximum(coverage, 0.8 * windowed(coverage, snapshot.before, snapshot.after)[1])
+    features: dict[str, tuple[float, Floats]] = {
+        "neighbours": (weights.neighbours * chat, near[rows]),
+        "answer": (weights.answer * chat, answered[rows]),
+        "session": (
+            weights.session * chat,
+            sessions(rough, snapshot.source, eligible)[rows] if chat else rough[rows],
+        ),
+        "statement": (weights.statement * chat, 1.0 - snapshot.question[rows]),
+        "coverage": (weights.coverage, (around if chat else coverage)[rows]),
+    }
+    if question.date is not None:
+        features["date"] = (weights.date, date_match(question.date, snapshot.created[rows]))
+    if policy.ranking == "bonus":
+        share = base.strength[rows] / max(policy.strength_cap, 1.0)
+        features["strength"] = (weights.strength, np.clip(share, 0.0, 1.0))
+    features = {name: each for name, each in features.items() if each[0] > 0.0}
+    scores = combined(relevance, features)
+    if policy.ranking == "product":
+        scores = scores * np.clip(base.strength[rows], 0.0, 1.0)
+    direct = _by_row(rows, scores)
+    reached = _spread(arena, snapshot, direct, eligible, policy, weights, chat)
+    ordered = sorted(
+        [*direct.items(), *((row, each.activation) for row, each in reached.items())],
+        key=lambda pair: (-pair[1], pair[0]),
+    )
+    seen = None if interaction is None else _by_row(rows, interaction)
+    return replace(
+        base,
+        order=ordered,
+        signals=replace(signals, interaction=seen),
+        relevance=_by_row(rows, relevance),
+        bonuses={
+            name: (weight, _by_row(rows, values)) for name, (weight, values) in features.items()
+        },
+        reached=reached,
+    )
+
+
+def _signals(
+    snapshot: Snapshot, postings: Postings, question: Question, alive: NDArray[np.bool_]
+) -> _Signals:
+    matches = lexical.match(postings, alive[snapshot.passage_row])
+    similarity = by_passage = None
+    if question.encoding is not None and snapshot.vectors is not None:
+        assert snapshot.index is not None
+        by_passage = np.asarray(
+            snapshot.index.inner_products(snapshot.vectors, question.encoding.vector), np.float64
+        )
+        similarity = snapshot.best_passages(by_passage)
+    return _Signals(
+        snapshot.best_passages(matches.scores),
+        snapshot.best_passages(matches.coverage),
+        matches.ceiling,
+        similarity,
+        matches.scores,
+        by_passage,
+    )
+
+
+def _interaction(arena: Arena, snapshot: Snapshot, question: Question, rows: Ints) -> Floats | None:
+    """Late interaction of the best passage of each row, (m,); None without token vectors."""
+    encoding, pieces = question.encoding, snapshot.pieces
+    if encoding is None or encoding.tokens is None or pieces is None or not len(rows):
+        return None
+    codes = encoding.tokens.codes.astype(np.float32)
+    if not len(codes):
+        return None
+    query = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-6)
+    frequency = arena.piece_frequency(encoding.tokens.ids)
+    weights = idf_weights(frequency, len(snapshot.passage_row))
+    first, last = snapshot.passage_start[rows], snapshot.passage_start[rows + 1]
+    counts = last - first
+    offsets = np.cumsum(counts) - counts
+    chosen = np.repeat(first - offsets, counts) + np.arange(int(counts.sum()))
+    return np.asarray(np.maximum.reduceat(max_sim(query, weights, pieces, chosen), offsets))
+
+
+def _spread(
+    arena: Arena,
+    snapshot: Snapshot,
+    direct: dict[int, float],
+    eligible: NDArray[np.bool_],
+    policy: Policy,
+    weights: Weights,
+    chat: float,
+) -> dict[int, Reached]:
+    """What the graph adds to the direct hits: eligible, and not among them."""
+    best = sorted(direct, key=lambda row: (-direct[row], row))[:_SEEDS]
+    seeds = {row: direct[row] for row in best if direct[row] > 0.0}
+    reached = spread(
+        seeds,
+        lambda rows: arena.edges(
+            snapshot, rows, least=policy.link_similarity, adjacent=weights.adjacent * chat
+        ),
+    )
+    return {row: each for row, each in reached.items() if row not in direct and eligible[row]}
+
+
+def _threshold(snapshot: Snapshot, wanted: float | None) -> float:
+    """The caller's, the policy's or the embedder's; else a quantile of the namespace's own."""
+    if wanted is not None:
+        return wanted
+    vectors = snapshot.vectors
+    if vectors is None:
+        return 1.0
+    living = np.flatnonzero(snapshot.alive()[snapshot.passage_row])
+    if len(living) < _SAMPLE:
+        return 0.0
+    sample = vectors[living[:: max(len(living) // _SAMPLE, 1)][:_SAMPLE]]
+    pairs = (sample @ sample.T)[np.triu_indices(len(sample), 1)]
+    return float(np.quantile(pairs, _QUANTILE))
+
+
+def _zero_based(values: Floats, pool: Ints) -> Floats:
+    """BM25 in [0, 1]: no shared word is nothing, the best match is all."""
+    top = float(values[pool].max()) if len(pool) else 0.0
+    return values / top if top > 0.0 else np.zeros(len(values))
+
+
+def _best(worth: Floats, candidate: NDArray[np.bool_], limit: int) -> Ints:
+    """The rows of the `limit` best candidates, ascending by number."""
+    rows = np.flatnonzero(candidate)
+    if len(rows) > limit:
+        rows = rows[np.argpartition(-worth[rows], limit - 1)[:limit]]
+    return np.sort(rows)
+
+
+def _by_row(rows: Ints, values: Floats) -> dict[int, float]:
+    return dict(zip(rows.tolist(), values.tolist(), strict=True))

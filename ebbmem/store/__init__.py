@@ -1,0 +1,29 @@
+"""The one truth: memories, vectors, states and links in a database."""
+
+from __future__ import annotations
+
+from ebbmem.store.base import (
+    Added,
+    AuditLine,
+    Change,
+    Changes,
+    Entry,
+    MemoryStore,
+    NamespaceInfo,
+    Passage,
+    State,
+)
+from ebbmem.store.sqlite import SQLiteStore
+
+__all__ = [
+    "Added",
+    "AuditLine",
+    "Change",
+    "Changes",
+    "Entry",
+    "MemoryStore",
+    "NamespaceInfo",
+    "Passage",
+    "SQLiteStore",
+    "State",
+]

@@ -1,0 +1,264 @@
+"""What a store holds and what it must be able to do.
+
+Instants are microseconds since the epoch. Every call is one transaction or none, is given
+the namespace, and raises errors of ours. A write numbers what it touched with the
+namespace's next `change_seq`, so that `changes(since)` can tell a reader what it missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ebbmem.embedding.base import Encoding, Fingerprint
+from ebbmem.records import Memory, Namespace, Status
+
+__all__ = [
+    "Added",
+    "AuditLine",
+    "Change",
+    "Changes",
+    "Entry",
+    "MemoryStore",
+    "NamespaceInfo",
+    "Passage",
+    "State",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The facts that strength follows from, and what recall and the daily pass write.
+
+    `fades_at` is a lower bound of the instant at which strength falls below the policy's
+    threshold: exact on the wall clock, checked again by the pass on days of use. None: never.
+    """
+
+    id: str
+    category: str
+    importance: float
+    created_at: int
+    last_reinforced_at: int | None = None
+    recall_count: int = 0
+    fades_at: int | None = None
+    status: Status = "active"
+    faded_at: int | None = None
+    pinned: bool = False
+    held: bool = False
+
+    @property
+    def clock_start(self) -> int:
+        """The instant from which time elapses."""
+        return max(self.created_at, self.last_reinforced_at or self.created_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The span [start, stop) of a text that was indexed as one, and its encoding if any."""
+
+    start: int
+    stop: int
+    encoding: Encoding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A new memory with its passages, ready to be written."""
+
+    memory: Memory
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of an entry: `id` is the record's, new or the one that says the same."""
+
+    id: str
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a reader needs to index a memory."""
+
+    text: str
+    source: str | None
+    position: int | None
+    speaker: str | None
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One memory that changed: its state (None: gone), and its content if that changed too."""
+
+    id: str
+    state: State | None
+    content: Content | None
+    links: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything after `since`, up to and including `seq`; `reset`: forget what you knew."""
+
+    seq: int
+    reset: bool
+    active_days: tuple[int, ...]
+    embedder: Fingerprint | None
+    rows: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceInfo:
+    """What a namespace keeps about itself."""
+
+    policy: str
+    pruned_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One thing that was done to one memory: ids and actions, never text."""
+
+    at: int
+    action: str
+    id: str
+
+
+Edit = Callable[[State], State]
+
+
+class MemoryStore(Protocol):
+    """One database, several namespaces, several processes."""
+
+    path: str
+
+    def info(self, ns: Namespace) -> NamespaceInfo | None:
+        """None: nothing was ever written there."""
+        ...
+
+    def set_policy(self, ns: Namespace, policy: str, *, edit: Edit, now: int) -> None:
+        """Keep a new policy and run `edit` (new `fades_at`) over every state."""
+        ...
+
+    def namespaces(self) -> list[Namespace]: ...
+
+    def fingerprint(self) -> Fingerprint | None:
+        """The embedder the vectors come from; dimension 0: none; None: nothing written yet."""
+        ...
+
+    def add(
+        self,
+        ns: Namespace,
+        entries: Sequence[Entry],
+        *,
+        policy: str,
+        fingerprint: Fingerprint,
+        again: Edit,
+        days: Sequence[int],
+        now: int,
+    ) -> list[Added]:
+        """Write new memories; where the text is already there, run `again` on its state."""
+        ...
+
+    def replace(
+        self, ns: Namespace, entry: Entry, *, edit: Edit, keep_vectors: bool = False
+    ) -> None:
+        """Give a memory a new content; `edit` runs on its state."""
+        ...
+
+    def get(self, ns: Namespace, ids: Sequence[str]) -> list[Memory]:
+        """The records that exist, in the order of `ids`."""
+        ...
+
+    def select(
+        self,
+        ns: Namespace,
+        *,
+        category: Sequence[str] | None = None,
+        source: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Ids in the order of (created_at, id); `where` matches metadata by equality."""
+        ...
+
+    def changes(self, ns: Namespace, since: int) -> Changes: ...
+
+    def modify(
+        self,
+        ns: Namespace,
+        ids: Sequence[str],
+        edit: Edit,
+        *,
+        action: Callable[[State], str | None] | None = None,
+        day: int | None = None,
+        now: int,
+    ) -> list[State]:
+        """Run `edit` on the states of `ids` as they are now; returns those it changed.
+
+        Args:
+            action: what the audit trail calls the change of a state; None leaves it out.
+            day: a day of use, counted from the epoch, noted in the same transaction.
+
+        Raises:
+            NotFound: an id that does not exist; nothing was changed.
+        """
+        ...
+
+    def states(self, ns: Namespace, ids: Sequence[str]) -> list[State]:
+        """The states of `ids`; raises `NotFound`."""
+        ...
+
+    def due(self, ns: Namespace, now: int, *, limit: int) -> list[str]:
+        """Active, unpinned memories whose `fades_at` has come."""
+        ...
+
+    def purgeable(self, ns: Namespace, before: int, *, limit: int) -> list[str]:
+        """Memories that faded before an instant and are not held."""
+        ...
+
+    def mark_pruned(self, ns: Namespace, now: int, *, unless_after: int) -> bool:
+        """Note that a pass runs now; False if another ran after `unless_after`."""
+        ...
+
+    def erase(self, ns: Namespace, ids: Sequence[str], *, action: str, now: int) -> int:
+        """Remove rows, vectors and links; raises `Held` naming held ids, removing nothing."""
+        ...
+
+    def link(self, ns: Namespace, a: str, b: str, weight: float | None) -> None:
+        """Join two memories, or part them (None)."""
+        ...
+
+    def audit(self, ns: Namespace) -> list[AuditLine]: ...
+
+    def stale(
+        self, fingerprint: Fingerprint, *, limit: int
+    ) -> list[tuple[Namespace, str, str, str | None]]:
+        """(namespace, id, text, speaker) of memories without vectors of this embedder."""
+        ...
+
+    def put_vectors(
+        self,
+        fingerprint: Fingerprint,
+        items: Sequence[tuple[Namespace, str, str, tuple[Passage, ...]]],
+    ) -> None:
+        """Add vectors of another embedder, where (namespace, id, text) still holds."""
+        ...
+
+    def switch(self, fingerprint: Fingerprint) -> bool:
+        """Make this embedder the current one; False if memories without its vectors remain."""
+        ...
+
+    def count(self) -> int:
+        """Memories in the whole database."""
+        ...
+
+    def diagnose(self) -> dict[str, object]:
+        """path, engine, engine_version, schema, integrity ("ok" or what is wrong), bytes."""
+        ...
+
+    def backup(self, path: str) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,243 @@
+"""The tables, as numbered migrations, and how values become columns."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import struct
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from ebbmem.clock import from_micros, to_micros
+from ebbmem.embedding.base import Encoding, TokenVectors
+from ebbmem.records import Memory, Namespace
+from ebbmem.store.base import Passage, State
+
+__all__ = [
+    "APPLICATION_ID",
+    "MIGRATIONS",
+    "STATE_COLUMNS",
+    "digest",
+    "join_namespace",
+    "memory_row",
+    "pack_days",
+    "passage_row",
+    "read_memory",
+    "read_passage",
+    "read_state",
+    "split_namespace",
+    "state_of",
+    "state_row",
+    "unpack_days",
+]
+
+APPLICATION_ID = 0x4562626D  # "Ebbm"
+
+MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
+    (
+        "first tables",
+        (
+            """CREATE TABLE namespace (
+                ns TEXT NOT NULL PRIMARY KEY,
+                change_seq INTEGER NOT NULL,   -- of the last write
+                floor_seq INTEGER NOT NULL,    -- tombstones up to here are gone
+                policy TEXT NOT NULL,
+                active_days BLOB NOT NULL,     -- days since the epoch, int32, ascending
+                pruned_at INTEGER
+            ) STRICT""",
+            """CREATE TABLE memory (
+                ns TEXT NOT NULL, id TEXT NOT NULL,
+                digest BLOB NOT NULL,          -- of the text: the same text is one record
+                text TEXT NOT NULL,
+                category TEXT NOT NULL,
+                importance REAL NOT NULL,
+                source TEXT, position INTEGER, speaker TEXT,
+                created_at INTEGER NOT NULL,
+                metadata TEXT NOT NULL,
+                PRIMARY KEY (ns, id)
+            ) STRICT""",
+            "CREATE UNIQUE INDEX memory_digest ON memory (ns, digest)",
+            "CREATE INDEX memory_source ON memory (ns, source, position)",
+            """CREATE TABLE state (
+                ns TEXT NOT NULL, id TEXT NOT NULL,
+                change_seq INTEGER NOT NULL,   -- of the last write to anything of it
+                content_seq INTEGER NOT NULL,  -- of the last write to text or vectors
+                last_reinforced_at INTEGER,
+                recall_count INTEGER NOT NULL,
+                fades_at INTEGER,
+                status TEXT NOT NULL,          -- active, faded, gone (a tombstone)
+                faded_at INTEGER,
+                pinned INTEGER NOT NULL, held INTEGER NOT NULL,
+                PRIMARY KEY (ns, id)
+            ) STRICT, WITHOUT ROWID""",
+            "CREATE INDEX state_change ON state (ns, change_seq)",
+            "CREATE INDEX state_due ON state (ns, fades_at) WHERE status = 'active'",
+            "CREATE INDEX state_faded ON state (ns, faded_at) WHERE status = 'faded'",
+            """CREATE TABLE vector (
+                ns TEXT NOT NULL, id TEXT NOT NULL,
+                embedder INTEGER NOT NULL, passage INTEGER NOT NULL,
+                start INTEGER NOT NULL, stop INTEGER NOT NULL,
+                vector BLOB NOT NULL,          -- float32
+                pieces BLOB, codes BLOB,       -- int32 ids, int8 directions
+                PRIMARY KEY (ns, id, embedder, passage)
+            ) STRICT""",
+            """CREATE TABLE link (
+                ns TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL,
+                weight REAL NOT NULL,
+                PRIMARY KEY (ns, a, b)
+            ) STRICT, WITHOUT ROWID""",
+            "CREATE INDEX link_back ON link (ns, b)",
+            """CREATE TABLE embedder (
+                number INTEGER PRIMARY KEY,
+                name TEXT NOT NULL, dimension INTEGER NOT NULL,
+                token_dimension INTEGER NOT NULL, min_similarity REAL,
+                current INTEGER NOT NULL
+            ) STRICT""",
+            """CREATE TABLE audit (
+                number INTEGER PRIMARY KEY,
+                ns TEXT NOT NULL, at INTEGER NOT NULL,
+                action TEXT NOT NULL, id TEXT NOT NULL
+            ) STRICT""",
+            "CREATE INDEX audit_ns ON audit (ns, number)",
+        ),
+    ),
+)
+"""(name, statements), applied in order, each with its record in one transaction."""
+
+STATE_COLUMNS = (
+    "m.category, m.importance, m.created_at, s.last_reinforced_at, s.recall_count, "
+    "s.fades_at, s.status, s.faded_at, s.pinned, s.held"
+)
+
+
+def join_namespace(ns: Namespace) -> str:
+    """A namespace as one unambiguous string: no separator can be forged."""
+    return json.dumps(ns, ensure_ascii=False)
+
+
+def split_namespace(joined: str) -> Namespace:
+    return tuple(json.loads(joined))
+
+
+def digest(text: str) -> bytes:
+    """16 bytes by which a namespace knows that it heard this before."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def pack_days(days: Iterable[int]) -> bytes:
+    ordered = sorted(set(days))
+    return struct.pack(f"<{len(ordered)}i", *ordered)
+
+
+def unpack_days(packed: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(packed) // 4}i", packed)
+
+
+def memory_row(ns: str, memory: Memory) -> tuple[object, ...]:
+    return (
+        ns,
+        memory.id,
+        digest(memory.text),
+        memory.text,
+        memory.category,
+        memory.importance,
+        memory.source,
+        memory.position,
+        memory.speaker,
+        to_micros(memory.created_at),
+        json.dumps(dict(memory.metadata), ensure_ascii=False),
+    )
+
+
+def state_row(state: State) -> tuple[object, ...]:
+    return (
+        state.last_reinforced_at,
+        state.recall_count,
+        state.fades_at,
+        state.status,
+        state.faded_at,
+        int(state.pinned),
+        int(state.held),
+    )
+
+
+def state_of(memory: Memory) -> State:
+    """The state a record carries, instants as integers."""
+    return State(
+        id=memory.id,
+        category=memory.category,
+        importance=memory.importance,
+        created_at=to_micros(memory.created_at),
+        last_reinforced_at=_micros(memory.last_reinforced_at),
+        recall_count=memory.recall_count,
+        fades_at=_micros(memory.fades_at),
+        status=memory.status,
+        faded_at=_micros(memory.faded_at),
+        pinned=memory.pinned,
+        held=memory.held,
+    )
+
+
+def read_state(id_: str, row: Sequence[Any]) -> State:
+    """From `STATE_COLUMNS`."""
+    return State(id_, *row[:8], bool(row[8]), bool(row[9]))
+
+
+def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
+    """From id, text, source, position, speaker, metadata and then `STATE_COLUMNS`."""
+    id_, text, source, position, speaker, metadata, *facts = row
+    state = read_state(id_, facts)
+    return Memory(
+        id=id_,
+        text=text,
+        category=state.category,
+        importance=state.importance,
+        source=source,
+        position=position,
+        speaker=speaker,
+        created_at=from_micros(state.created_at),
+        metadata=json.loads(metadata),
+        last_reinforced_at=_instant(state.last_reinforced_at),
+        recall_count=state.recall_count,
+        fades_at=_instant(state.fades_at),
+        status=state.status,
+        faded_at=_instant(state.faded_at),
+        pinned=state.pinned,
+        held=state.held,
+    )
+
+
+def passage_row(number: int, passage: Passage) -> tuple[object, ...]:
+    encoding = passage.encoding
+    assert encoding is not None
+    tokens = encoding.tokens
+    return (
+        number,
+        passage.start,
+        passage.stop,
+        encoding.vector.astype("<f4").tobytes(),
+        None if tokens is None else tokens.ids.astype("<i4").tobytes(),
+        None if tokens is None else tokens.codes.tobytes(),
+    )
+
+
+def read_passage(row: Sequence[Any]) -> Passage:
+    """From start, stop, vector, pieces, codes."""
+    start, stop, vector, pieces, codes = row
+    tokens = None
+    if pieces is not None:
+        ids = np.frombuffer(pieces, "<i4")
+        tokens = TokenVectors(ids, np.frombuffer(codes, np.int8).reshape(len(ids), -1))
+    return Passage(start, stop, Encoding(np.frombuffer(vector, "<f4"), tokens))
+
+
+def _instant(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def _micros(instant: datetime | None) -> int | None:
+    return None if instant is None else to_micros(instant)

@@ -1,0 +1,428 @@
+"""The store in one SQLite file, shared by several processes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ebbmem.embedding.base import Fingerprint
+from ebbmem.errors import Held, InvalidInput, NotFound
+from ebbmem.records import Memory, Namespace
+from ebbmem.store.base import (
+    Added,
+    AuditLine,
+    Change,
+    Changes,
+    Content,
+    Edit,
+    Entry,
+    NamespaceInfo,
+    Passage,
+    State,
+)
+from ebbmem.store.connection import Connection
+from ebbmem.store.schema import (
+    STATE_COLUMNS,
+    digest,
+    join_namespace,
+    memory_row,
+    read_memory,
+    read_state,
+    split_namespace,
+    state_of,
+    state_row,
+    unpack_days,
+)
+from ebbmem.store.statements import (
+    JOINED,
+    CHANGES,
+    STALE,
+    current_embedder,
+    drop_tombstones,
+    edit_states,
+    find_embedder,
+    insert_embedder,
+    insert_memory,
+    insert_passages,
+    json_list,
+    mark_days,
+    metadata_matches,
+    next_seq,
+    read_links,
+    read_passages,
+    read_states,
+    require_embedder,
+    write_audit,
+)
+
+__all__ = ["SQLiteStore"]
+
+
+class SQLiteStore:
+    """See `MemoryStore`. Opening creates or migrates the file, or raises and leaves it alone."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.connection = Connection(path)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def backup(self, path: str) -> None:
+        self.connection.backup(path)
+
+    def diagnose(self) -> dict[str, object]:
+        file = Path(self.path)
+        return {
+            "path": self.path,
+            "engine": "sqlite3",
+            "engine_version": sqlite3.sqlite_version,
+            "schema": self.connection.pragma("user_version"),
+            "integrity": self.connection.pragma("integrity_check"),
+            "bytes": file.stat().st_size if file.exists() else 0,
+        }
+
+    # -- namespaces and embedders ------------------------------------------------------------
+
+    def info(self, ns: Namespace) -> NamespaceInfo | None:
+        with self.connection.read() as db:
+            row = db.execute(
+                "SELECT policy, pruned_at FROM namespace WHERE ns = ?", (join_namespace(ns),)
+            ).fetchone()
+        return None if row is None else NamespaceInfo(*row)
+
+    def set_policy(self, ns: Namespace, policy: str, *, edit: Edit, now: int) -> None:
+        key = join_namespace(ns)
+        with self.connection.write() as db:
+            seq = next_seq(db, key, policy)
+            db.execute("UPDATE namespace SET policy = ? WHERE ns = ?", (policy, key))
+            ids = [row[0] for row in db.execute("SELECT id FROM memory WHERE ns = ?", (key,))]
+            edit_states(db, key, ids, edit, seq)
+
+    def namespaces(self) -> list[Namespace]:
+        with self.connection.read() as db:
+            rows = db.execute("SELECT ns FROM namespace ORDER BY ns").fetchall()
+        return [split_namespace(row[0]) for row in rows]
+
+    def fingerprint(self) -> Fingerprint | None:
+        with self.connection.read() as db:
+            found = current_embedder(db)
+        return None if found is None else found[1]
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def add(
+        self,
+        ns: Namespace,
+        entries: Sequence[Entry],
+        *,
+        policy: str,
+        fingerprint: Fingerprint,
+        again: Edit,
+        days: Sequence[int],
+        now: int,
+    ) -> list[Added]:
+        key = join_namespace(ns)
+        with self.connection.write() as db:
+            embedder = require_embedder(db, fingerprint)
+            seq = next_seq(db, key, policy)
+            mark_days(db, key, days)
+            return [self._add_one(db, key, entry, embedder, again, seq, now) for entry in entries]
+
+    def _add_one(
+        self,
+        db: sqlite3.Connection,
+        key: str,
+        entry: Entry,
+        embedder: int,
+        again: Edit,
+        seq: int,
+        now: int,
+    ) -> Added:
+        memory = entry.memory
+        known = db.execute(
+            "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(memory.text))
+        ).fetchone()
+        if known is not None:
+            revived = [state.id for state in read_states(db, key, known) if state.status == "faded"]
+            edit_states(db, key, known, again, seq)
+            write_audit(db, key, now, "restore", revived)
+            return Added(known[0], created=False)
+        if memory.position is None and memory.source is not None:
+            last = db.execute(
+                "SELECT max(position) FROM memory WHERE ns = ? AND source = ?", (key, memory.source)
+            ).fetchone()[0]
+            memory = replace(memory, position=0 if last is None else last + 1)
+        insert_memory(db, key, memory)
+        db.execute(
+            "INSERT INTO state VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (ns, id) DO UPDATE SET "
+            "change_seq = excluded.change_seq, content_seq = excluded.content_seq, "
+            "last_reinforced_at = excluded.last_reinforced_at, "
+            "recall_count = excluded.recall_count, fades_at = excluded.fades_at, "
+            "status = excluded.status, faded_at = excluded.faded_at, "
+            "pinned = excluded.pinned, held = excluded.held",
+            (key, memory.id, seq, seq, *state_row(state_of(memory))),
+        )
+        insert_passages(db, key, memory.id, embedder, entry.passages)
+        return Added(memory.id, created=True)
+
+    def replace(
+        self, ns: Namespace, entry: Entry, *, edit: Edit, keep_vectors: bool = False
+    ) -> None:
+        key, memory = join_namespace(ns), entry.memory
+        with self.connection.write() as db:
+            seq = next_seq(db, key, None)
+            same = db.execute(
+                "SELECT id FROM memory WHERE ns = ? AND digest = ? AND id != ?",
+                (key, digest(memory.text), memory.id),
+            ).fetchone()
+            if same is not None:
+                raise InvalidInput("text", f"is already that of memory {same[0]!r}")
+            columns = memory_row(key, memory)[2:]
+            changed = db.execute(
+                "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
+                "position = ?, speaker = ?, created_at = ?, metadata = ? WHERE ns = ? AND id = ?",
+                (*columns, key, memory.id),
+            ).rowcount
+            if not changed:
+                raise NotFound([memory.id])
+            if not keep_vectors:
+                current = current_embedder(db)
+                db.execute("DELETE FROM vector WHERE ns = ? AND id = ?", (key, memory.id))
+                if current is not None:
+                    insert_passages(db, key, memory.id, current[0], entry.passages)
+            db.execute(
+                "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id = ?",
+                (seq, seq, key, memory.id),
+            )
+            edit_states(db, key, [memory.id], edit, seq)
+
+    def modify(
+        self,
+        ns: Namespace,
+        ids: Sequence[str],
+        edit: Edit,
+        *,
+        action: Callable[[State], str | None] | None = None,
+        day: int | None = None,
+        now: int,
+    ) -> list[State]:
+        key = join_namespace(ns)
+        with self.connection.write() as db:
+            seq = next_seq(db, key, None)
+            if day is not None:
+                mark_days(db, key, [day])
+            changed = edit_states(db, key, ids, edit, seq)
+            if action is not None:
+                for state in changed:
+                    if (name := action(state)) is not None:
+                        write_audit(db, key, now, name, [state.id])
+        return changed
+
+    def states(self, ns: Namespace, ids: Sequence[str]) -> list[State]:
+        with self.connection.read() as db:
+            return read_states(db, join_namespace(ns), ids)
+
+    def erase(self, ns: Namespace, ids: Sequence[str], *, action: str, now: int) -> int:
+        key, listed = join_namespace(ns), json_list(ids)
+        chosen = "ns = ? AND id IN (SELECT value FROM json_each(?))"
+        with self.connection.write() as db:
+            seq = next_seq(db, key, None)
+            held = db.execute(f"SELECT id FROM state WHERE held AND {chosen}", (key, listed))
+            if names := [row[0] for row in held]:
+                raise Held(names)
+            there = db.execute(f"SELECT id FROM memory WHERE {chosen}", (key, listed))
+            gone = [row[0] for row in there]
+            for table in ("vector", "memory"):
+                db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
+            db.executemany(
+                "UPDATE state SET change_seq = max(change_seq, ?) WHERE ns = ? AND id IN "
+                "(SELECT a FROM link WHERE ns = ?2 AND b = ?3 "
+                "UNION SELECT b FROM link WHERE ns = ?2 AND a = ?3)",
+                [(seq, key, id_) for id_ in gone],
+            )
+            for side in ("a", "b"):
+                db.execute(
+                    f"DELETE FROM link WHERE ns = ? AND {side} IN (SELECT value FROM json_each(?))",
+                    (key, listed),
+                )
+            db.execute(
+                "UPDATE state SET change_seq = ?, status = 'gone', fades_at = NULL, "
+                f"faded_at = ?, last_reinforced_at = NULL, recall_count = 0 WHERE {chosen}",
+                (seq, now, key, listed),
+            )
+            write_audit(db, key, now, action, gone)
+        if gone:
+            self.connection.truncate_log()
+        return len(gone)
+
+    def link(self, ns: Namespace, a: str, b: str, weight: float | None) -> None:
+        key = join_namespace(ns)
+        first, second = sorted((a, b))
+        with self.connection.write() as db:
+            seq = next_seq(db, key, None)
+            states = read_states(db, key, [first, second])
+            if weight is None:
+                db.execute(
+                    "DELETE FROM link WHERE ns = ? AND a = ? AND b = ?", (key, first, second)
+                )
+            else:
+                db.execute(
+                    "INSERT INTO link VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT (ns, a, b) DO UPDATE SET weight = excluded.weight",
+                    (key, first, second, weight),
+                )
+            db.executemany(
+                "UPDATE state SET change_seq = ? WHERE ns = ? AND id = ?",
+                [(seq, key, state.id) for state in states],
+            )
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def get(self, ns: Namespace, ids: Sequence[str]) -> list[Memory]:
+        with self.connection.read() as db:
+            rows = db.execute(
+                f"SELECT m.id, m.text, m.source, m.position, m.speaker, m.metadata, "
+                f"{STATE_COLUMNS} FROM {JOINED} "
+                "WHERE m.ns = ? AND m.id IN (SELECT value FROM json_each(?))",
+                (join_namespace(ns), json_list(ids)),
+            ).fetchall()
+        found = {row[0]: read_memory(row) for row in rows}
+        return [found[id_] for id_ in ids if id_ in found]
+
+    def select(
+        self,
+        ns: Namespace,
+        *,
+        category: Sequence[str] | None = None,
+        source: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        clauses, values = ["ns = ?"], [join_namespace(ns)]
+        if category is not None:
+            clauses.append("category IN (SELECT value FROM json_each(?))")
+            values.append(json_list(category))
+        if source is not None:
+            clauses.append("source = ?")
+            values.append(source)
+        with self.connection.read() as db:
+            rows = db.execute(
+                f"SELECT id, metadata FROM memory WHERE {' AND '.join(clauses)} "
+                "ORDER BY created_at, id",
+                values,
+            ).fetchall()
+        if not where:
+            return [id_ for id_, _ in rows]
+        return [id_ for id_, metadata in rows if metadata_matches(json.loads(metadata), where)]
+
+    def changes(self, ns: Namespace, since: int) -> Changes:
+        key = join_namespace(ns)
+        with self.connection.read() as db:
+            rows = db.execute(CHANGES, (since, key)).fetchall()
+            if not rows:
+                return Changes(since, since > 0, (), None, ())
+            seq, floor, days, *embedder = rows[0][:7]
+            if 0 < since < floor:
+                return replace(self.changes(ns, 0), reset=True)
+            touched = [row[8] for row in rows if row[8] is not None]
+            passages = read_passages(db, key, since) if touched else {}
+            links = read_links(db, key, touched) if touched else {}
+        changed = []
+        for content_seq, id_, text, source, position, speaker, *facts in (row[7:] for row in rows):
+            if id_ is None:
+                continue
+            content = None
+            if text is not None and content_seq > since:
+                found = tuple(passages.get(id_, ()))
+                content = Content(text, source, position, speaker, found)
+            state = None if text is None else read_state(id_, facts)
+            changed.append(Change(id_, state, content, tuple(links.get(id_, ()))))
+        current = None if embedder[0] is None else Fingerprint(*embedder)
+        return Changes(seq, False, unpack_days(days), current, tuple(changed))
+
+    def audit(self, ns: Namespace) -> list[AuditLine]:
+        with self.connection.read() as db:
+            rows = db.execute(
+                "SELECT at, action, id FROM audit WHERE ns = ? ORDER BY number",
+                (join_namespace(ns),),
+            ).fetchall()
+        return [AuditLine(*row) for row in rows]
+
+    def count(self) -> int:
+        with self.connection.read() as db:
+            return int(db.execute("SELECT count(*) FROM memory").fetchone()[0])
+
+    # -- the daily pass ----------------------------------------------------------------------
+
+    def due(self, ns: Namespace, now: int, *, limit: int) -> list[str]:
+        with self.connection.read() as db:
+            rows = db.execute(
+                "SELECT id FROM state WHERE ns = ? AND status = 'active' AND fades_at <= ? "
+                "ORDER BY fades_at LIMIT ?",
+                (join_namespace(ns), now, limit),
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def purgeable(self, ns: Namespace, before: int, *, limit: int) -> list[str]:
+        with self.connection.read() as db:
+            rows = db.execute(
+                "SELECT id FROM state WHERE ns = ? AND status = 'faded' AND faded_at <= ? "
+                "AND NOT held ORDER BY faded_at LIMIT ?",
+                (join_namespace(ns), before, limit),
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def mark_pruned(self, ns: Namespace, now: int, *, unless_after: int) -> bool:
+        key = join_namespace(ns)
+        with self.connection.write() as db:
+            marked = db.execute(
+                "UPDATE namespace SET pruned_at = ? "
+                "WHERE ns = ? AND (pruned_at IS NULL OR pruned_at <= ?)",
+                (now, key, unless_after),
+            ).rowcount
+            if marked:
+                drop_tombstones(db, key, now)
+        return bool(marked)
+
+    # -- another embedder --------------------------------------------------------------------
+
+    def stale(
+        self, fingerprint: Fingerprint, *, limit: int
+    ) -> list[tuple[Namespace, str, str, str | None]]:
+        with self.connection.read() as db:
+            number = find_embedder(db, fingerprint)
+            rows = db.execute(STALE + " LIMIT ?", (number, limit)).fetchall()
+        return [(split_namespace(ns), *rest) for ns, *rest in rows]
+
+    def put_vectors(
+        self,
+        fingerprint: Fingerprint,
+        items: Sequence[tuple[Namespace, str, str, tuple[Passage, ...]]],
+    ) -> None:
+        with self.connection.write() as db:
+            number = find_embedder(db, fingerprint) or insert_embedder(db, fingerprint, 0)
+            for ns, id_, text, passages in items:
+                key = join_namespace(ns)
+                same = db.execute(
+                    "SELECT 1 FROM memory WHERE ns = ? AND id = ? AND digest = ?",
+                    (key, id_, digest(text)),
+                ).fetchone()
+                if same is not None:
+                    insert_passages(db, key, id_, number, passages)
+
+    def switch(self, fingerprint: Fingerprint) -> bool:
+        with self.connection.write() as db:
+            number = find_embedder(db, fingerprint) or insert_embedder(db, fingerprint, 0)
+            if fingerprint.dimension and db.execute(STALE + " LIMIT 1", (number,)).fetchone():
+                return False
+            db.execute("UPDATE embedder SET current = (number = ?)", (number,))
+            db.execute("DELETE FROM vector WHERE embedder != ?", (number,))
+            db.execute("DELETE FROM embedder WHERE number != ?", (number,))
+            db.execute(
+                "UPDATE namespace SET change_seq = change_seq + 1, floor_seq = change_seq + 1"
+            )
+        return True

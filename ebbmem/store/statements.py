@@ -1,0 +1,237 @@
+"""Statements that run inside a transaction of the SQLite store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ebbmem.clock import DAY
+from ebbmem.embedding.base import Fingerprint
+from ebbmem.errors import FingerprintMismatch, InvalidInput, NotFound, StoreError
+from ebbmem.records import Memory
+from ebbmem.store.base import Edit, Passage, State
+from ebbmem.store.schema import (
+    STATE_COLUMNS,
+    memory_row,
+    pack_days,
+    passage_row,
+    read_passage,
+    read_state,
+    state_row,
+    unpack_days,
+)
+
+__all__ = [
+    "CHANGES",
+    "JOINED",
+    "SET_STATE",
+    "STALE",
+    "current_embedder",
+    "drop_tombstones",
+    "edit_states",
+    "find_embedder",
+    "insert_embedder",
+    "insert_memory",
+    "insert_passages",
+    "json_list",
+    "mark_days",
+    "metadata_matches",
+    "next_seq",
+    "read_links",
+    "read_passages",
+    "read_states",
+    "require_embedder",
+    "write_audit",
+]
+
+TOMBSTONE_DAYS = 30
+JOINED = "memory m JOIN state s ON s.ns = m.ns AND s.id = m.id"
+CHANGES = (
+    "SELECT n.change_seq, n.floor_seq, n.active_days, "
+    "e.name, e.dimension, e.token_dimension, e.min_similarity, "
+    f"s.content_seq, s.id, m.text, m.source, m.position, m.speaker, {STATE_COLUMNS} "
+    "FROM namespace n LEFT JOIN embedder e ON e.current "
+    "LEFT JOIN state s ON s.ns = n.ns AND s.change_seq > ? "
+    "LEFT JOIN memory m ON m.ns = s.ns AND m.id = s.id WHERE n.ns = ?"
+)
+SET_STATE = (
+    "UPDATE state SET change_seq = ?, last_reinforced_at = ?, recall_count = ?, fades_at = ?, "
+    "status = ?, faded_at = ?, pinned = ?, held = ? WHERE ns = ? AND id = ?"
+)
+STALE = (
+    "SELECT m.ns, m.id, m.text, m.speaker FROM memory m WHERE NOT EXISTS (SELECT 1 FROM vector v "
+    "WHERE v.ns = m.ns AND v.id = m.id AND v.embedder = ?) ORDER BY m.ns, m.id"
+)
+
+
+def json_list(values: Iterable[str]) -> str:
+    return json.dumps(list(values))
+
+
+def metadata_matches(metadata: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    """Equality as JSON has it: true is not 1."""
+    return all(
+        key in metadata and type(metadata[key]) is type(value) and metadata[key] == value
+        for key, value in where.items()
+    )
+
+
+def next_seq(db: sqlite3.Connection, key: str, policy: str | None) -> int:
+    """The number of this write; a policy makes the namespace if it is new."""
+    if policy is not None:
+        db.execute(
+            "INSERT INTO namespace VALUES (?, 0, 0, ?, x'', NULL) ON CONFLICT DO NOTHING",
+            (key, policy),
+        )
+    row = db.execute(
+        "UPDATE namespace SET change_seq = change_seq + 1 WHERE ns = ? RETURNING change_seq", (key,)
+    ).fetchone()
+    return 0 if row is None else int(row[0])  # 0: no such namespace, so no such memory either
+
+
+def mark_days(db: sqlite3.Connection, key: str, days: Sequence[int]) -> None:
+    row = db.execute("SELECT active_days FROM namespace WHERE ns = ?", (key,)).fetchone()
+    if row is None:
+        return
+    known = unpack_days(row[0])
+    if not set(days) <= set(known):
+        packed = pack_days((*known, *days))
+        db.execute("UPDATE namespace SET active_days = ? WHERE ns = ?", (packed, key))
+
+
+def read_states(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> list[State]:
+    rows = db.execute(
+        f"SELECT m.id, {STATE_COLUMNS} FROM {JOINED} "
+        "WHERE m.ns = ? AND m.id IN (SELECT value FROM json_each(?))",
+        (key, json_list(ids)),
+    ).fetchall()
+    found = {row[0]: read_state(row[0], row[1:]) for row in rows}
+    if missing := [id_ for id_ in ids if id_ not in found]:
+        raise NotFound(missing)
+    return [found[id_] for id_ in dict.fromkeys(ids)]
+
+
+def edit_states(
+    db: sqlite3.Connection, key: str, ids: Sequence[str], edit: Edit, seq: int
+) -> list[State]:
+    changed = []
+    for state in read_states(db, key, ids):
+        edited = edit(state)
+        if edited != state:
+            changed.append(edited)
+    db.executemany(SET_STATE, [(seq, *state_row(each), key, each.id) for each in changed])
+    return changed
+
+
+def write_audit(
+    db: sqlite3.Connection, key: str, now: int, action: str, ids: Iterable[str]
+) -> None:
+    db.executemany(
+        "INSERT INTO audit (ns, at, action, id) VALUES (?, ?, ?, ?)",
+        [(key, now, action, id_) for id_ in ids],
+    )
+
+
+def insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
+    try:
+        db.execute(
+            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", memory_row(key, memory)
+        )
+    except sqlite3.IntegrityError as error:
+        raise InvalidInput("id", f"{memory.id!r} is already that of another text") from error
+
+
+def insert_passages(
+    db: sqlite3.Connection, key: str, id_: str, embedder: int, passages: Sequence[Passage]
+) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (key, id_, embedder, *passage_row(number, passage))
+            for number, passage in enumerate(passages)
+            if passage.encoding is not None
+        ],
+    )
+
+
+def read_passages(db: sqlite3.Connection, key: str, since: int) -> dict[str, list[Passage]]:
+    rows = db.execute(
+        "SELECT v.id, v.start, v.stop, v.vector, v.pieces, v.codes FROM state s "
+        "JOIN embedder e ON e.current "
+        "JOIN vector v ON v.ns = s.ns AND v.id = s.id AND v.embedder = e.number "
+        "WHERE s.ns = ? AND s.change_seq > ? AND s.content_seq > ? ORDER BY v.id, v.passage",
+        (key, since, since),
+    )
+    found: dict[str, list[Passage]] = {}
+    for id_, *columns in rows:
+        found.setdefault(id_, []).append(read_passage(columns))
+    return found
+
+
+def read_links(
+    db: sqlite3.Connection, key: str, ids: Sequence[str]
+) -> dict[str, list[tuple[str, float]]]:
+    found: dict[str, list[tuple[str, float]]] = {}
+    for mine, other in (("a", "b"), ("b", "a")):
+        rows = db.execute(
+            f"SELECT {mine}, {other}, weight FROM link "
+            f"WHERE ns = ? AND {mine} IN (SELECT value FROM json_each(?))",
+            (key, json_list(ids)),
+        )
+        for id_, to, weight in rows:
+            found.setdefault(id_, []).append((to, weight))
+    return found
+
+
+def drop_tombstones(db: sqlite3.Connection, key: str, now: int) -> None:
+    """Forget ids of what is long gone; a reader older than that starts over."""
+    old = now - TOMBSTONE_DAYS * DAY
+    chosen = "ns = ? AND status = 'gone' AND faded_at < ?"
+    top = db.execute(f"SELECT max(change_seq) FROM state WHERE {chosen}", (key, old)).fetchone()[0]
+    if top is not None:
+        db.execute(f"DELETE FROM state WHERE {chosen}", (key, old))
+        db.execute("UPDATE namespace SET floor_seq = max(floor_seq, ?) WHERE ns = ?", (top, key))
+
+
+def current_embedder(db: sqlite3.Connection) -> tuple[int, Fingerprint] | None:
+    row = db.execute(
+        "SELECT number, name, dimension, token_dimension, min_similarity "
+        "FROM embedder WHERE current"
+    ).fetchone()
+    return None if row is None else (row[0], Fingerprint(*row[1:]))
+
+
+def require_embedder(db: sqlite3.Connection, given: Fingerprint) -> int:
+    current = current_embedder(db)
+    if current is None:
+        return insert_embedder(db, given, 1)
+    if not current[1].accepts(given):
+        raise FingerprintMismatch(str(current[1]), str(given))
+    return current[0]
+
+
+def find_embedder(db: sqlite3.Connection, fingerprint: Fingerprint) -> int | None:
+    row = db.execute(
+        "SELECT number FROM embedder WHERE name = ? AND dimension = ? AND token_dimension = ?",
+        (fingerprint.name, fingerprint.dimension, fingerprint.token_dimension),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def insert_embedder(db: sqlite3.Connection, fingerprint: Fingerprint, current: int) -> int:
+    cursor = db.execute(
+        "INSERT INTO embedder (name, dimension, token_dimension, min_similarity, current) "
+        "VALUES (?, ?, ?, ?, ?)",
+        (
+            fingerprint.name,
+            fingerprint.dimension,
+            fingerprint.token_dimension,
+            fingerprint.min_similarity,
+            current,
+        ),
+    )
+    if cursor.lastrowid is None:
+        raise StoreError("embedder", "was not written")
+    return cursor.lastrowid

@@ -1,0 +1,140 @@
+"""Text as keywords and as passages: words, stems, CJK characters and pairs. Pure.
+
+Stemming is Snowball's English (M. F. Porter, 1980 and 2001); words of other scripts are
+kept whole. Han, kana and Hangul have no spaces, so their runs give every character and
+every overlapping pair (J. Nie et al., 2000, on unigram and bigram indexing of Chinese).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+import Stemmer
+
+__all__ = ["count_words", "is_cjk", "keywords", "passages", "spoken", "words"]
+
+PASSAGE_WORDS = 80
+"""Longest passage in words; late interaction and small encoders lose the rest of longer ones."""
+
+_CJK = "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*[+#]{{0,2}}")
+_UNIT = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_LONGEST_TERM = 64  # characters; beyond that it is a blob, not a word
+
+_STOP_WORDS = frozenset(
+    "a about above after again against all also am an and any are aren't as at be because been "
+    "before being below between both but by can can't cannot could couldn't did didn't do does "
+    "doesn't doing don't down during each else ever few for from further get gets getting got had "
+    "hadn't has hasn't have haven't having he he'd he'll he's her here hers herself him himself "
+    "his how i i'd i'll i'm i've if in into is isn't it it's its itself just let let's like me "
+    "might more most mustn't my myself no nor not of off on once only or other ought our ours "
+    "ourselves out over own really same shall she she'd she'll she's should shouldn't so some "
+    "such than that that's the their theirs them themselves then there there's these they they'd "
+    "they'll they're they've this those through to too under until up us very was wasn't we we'd "
+    "we'll we're we've were weren't what what's when when's where which while who who's whom "
+    "whose why will with won't would wouldn't yes you you'd you'll you're you've your yours "
+    "yourself yourselves".split()
+)
+_STOP_CHARACTERS = frozenset("的了吗嗎呢吧啊呀哦嗯是我你您他她它们們在有和与與也都就很还還这這那哪什么麼么怎不没沒"
+                             "个個会會要去来來说說把被给給对對从從为為于於之其の は が を に で と も へ か ね よ".replace(" ", ""))  # fmt: skip
+
+_stemmer = threading.local()  # a Snowball stemmer is not safe to share between threads
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased words; CJK runs as one."""
+    folded = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return [match.replace("’", "'") for match in _TOKEN.findall(folded.lower())]
+
+
+def keywords(text: str) -> list[str]:
+    """Terms for a keyword index, with repetitions: stems without stop words, CJK units."""
+    terms: list[str] = []
+    for word in words(text):
+        if _IS_CJK.match(word):
+            terms.extend(_cjk_terms(word))
+        elif word not in _STOP_WORDS:
+            terms.append(_stem(word[:_LONGEST_TERM]))
+    return terms
+
+
+def spoken(speaker: str | None, passage: str) -> str:
+    """A passage as it is indexed: who said it is part of what can be asked for."""
+    return passage if speaker is None else f"{speaker}: {passage}"
+
+
+def is_cjk(text: str) -> bool:
+    """Whether text holds any Han, kana or Hangul."""
+    return _IS_CJK.search(text) is not None
+
+
+def count_words(text: str) -> int:
+    """Length in words; two CJK characters count as one."""
+    units = _UNIT.findall(text)
+    cjk = sum(1 for unit in units if _IS_CJK.match(unit))
+    return len(units) - cjk + (cjk + 1) // 2
+
+
+def passages(text: str, limit: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
+    """Spans [start, stop) of at most `limit` words, whole sentences where they fit.
+
+    The spans lie in order and hold every word of the text; a text of one passage is one span.
+    """
+    if len(text) <= limit or count_words(text) <= limit:
+        return [(0, len(text))]
+    spans: list[tuple[int, int]] = []
+    start, length, last = None, 0.0, 0
+    for begin, end, size in _pieces(text, limit):
+        if start is not None and length + size > limit:
+            spans.append((start, last))
+            start = None
+        if start is None:
+            start, length = begin, 0.0
+        length += size
+        last = end
+    if start is not None:
+        spans.append((start, last))
+    return spans
+
+
+def _pieces(text: str, limit: int) -> Iterator[tuple[int, int, float]]:
+    """(start, stop, words) of sentences, those over the limit cut between words."""
+    begin = 0
+    ends = [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    for end in ends:
+        first, last, size = None, begin, 0.0
+        for unit in _UNIT.finditer(text, begin, end):
+            weight = 0.5 if _IS_CJK.match(unit.group()) else 1.0
+            if first is not None and size + weight > limit:
+                yield first, last, size
+                first, size = None, 0.0
+            if first is None:
+                first = unit.start()
+            size += weight
+            last = unit.end()
+        if first is not None:
+            yield first, last, size
+        begin = end
+
+
+def _cjk_terms(run: str) -> Iterator[str]:
+    for index, character in enumerate(run):
+        stopped = character in _STOP_CHARACTERS
+        if not stopped:
+            yield character
+        if index + 1 < len(run) and not (stopped and run[index + 1] in _STOP_CHARACTERS):
+            yield run[index : index + 2]
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    stem = getattr(_stemmer, "stem", None)
+    if stem is None:
+        stem = _stemmer.stem = Stemmer.Stemmer("english").stemWord
+    return str(stem(word.removesuffix("'s")))
