@@ -7,10 +7,11 @@ a page. The HTML holds no script and loads nothing.
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from html import escape
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -85,9 +86,18 @@ _STEERING = ("Cc", "Cs", "Zl", "Zp")
 
 
 def excerpt(text: str, *, width: int = 60) -> str:
-    """The beginning of `text` on one line, at most `width` characters."""
+    """The beginning of `text` on one line, at most `width` columns; Han takes two."""
     line = " ".join(inert(text[: 4 * width]).split())
-    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+    used = list(accumulate(_columns(char) for char in line))
+    if not used or used[-1] <= width:
+        return line
+    return line[: bisect_right(used, width - 1)].rstrip() + "…"
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 _UNITS = (
@@ -188,13 +198,8 @@ def curve(
     labels = [f"{top:.1f} ┤", *(["    │"] * (height - 1))]
     drawn = [label + line.rstrip() for label, line in zip(labels, lines, strict=True)]
     drawn.append("0.0 ┴" + "─" * width)
-    for under in (
-        _written(((x, "▲") for x in marks), left, scale, width),
-        _written(ticks, left, scale, width),
-    ):
-        if under:
-            drawn.append("     " + under)
-    return drawn
+    under = (_written(labels, left, scale, width) for labels in (((x, "▲") for x in marks), ticks))
+    return [*drawn, *("     " + row for row in under if row)]
 
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))

@@ -41,14 +41,14 @@ class Weights:
         adjacent: activation that passes to an item said just before or after a hit.
     """
 
-    neighbours: float = 0.5
-    answer: float = 0.3
-    session: float = 0.3
-    coverage: float = 0.2
-    date: float = 0.6
+    neighbours: float = 0.8
+    answer: float = 1.0
+    session: float = 0.15
+    coverage: float = 0.3
+    date: float = 1.0
     strength: float = 0.05
-    statement: float = 0.2
-    adjacent: float = 0.5
+    statement: float = 0.3
+    adjacent: float = 0.3
 
 
 WEIGHTS = Weights()

@@ -10,7 +10,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run `ebbmem` with the arguments of the process."""
     try:
-        from ebbmem.cli.run import run  # noqa: PLC0415  # so that a missing extra is one sentence
+        from ebbmem.cli.run import run  # so that a missing extra is one sentence
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise

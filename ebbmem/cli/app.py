@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -95,19 +94,18 @@ class Shell:
         """As given, else from the environment, else in the user's data folder."""
         return self.options.db or Path(os.environ.get("EBBMEM_DB") or default_path())
 
-    def bank(self, *, embedder: str | None = None) -> MemoryBank:
-        """The bank that the options name; `embedder` wins over theirs."""
-        from ebbmem.bank import MemoryBank  # noqa: PLC0415  # heavy; --help needs none of it
+    def bank(self, *, as_written: bool = False) -> MemoryBank:
+        """The bank that the options name; `as_written` opens it with the file's own embedder."""
+        from ebbmem.bank import MemoryBank  # heavy; --help needs none of it
 
         if self.path == default_path():
             _make_private(self.path.parent)
-        name = embedder or self.options.embedder or "auto"
-        chosen = {PolicyName.chat: Policy.chat, PolicyName.published: Policy}
+        named = {PolicyName.chat: Policy.chat(), PolicyName.published: Policy()}
         return MemoryBank.open(
             self.path,
             namespace=self.namespace,
-            embedder=None if name == "none" else name,
-            policy=chosen[self.options.policy]() if self.options.policy else None,
+            embedder="auto" if as_written else self.options.embedder or "auto",
+            policy=named[self.options.policy] if self.options.policy else None,
         )
 
 
@@ -126,9 +124,10 @@ def _make_private(folder: Path) -> None:
 
 
 _ORDER = (
-    "demo remember recall explain list show reinforce pin hold restore forget erase "
-    "prune forecast stats export import reembed backup doctor"
-).split()
+    *("demo", "remember", "recall", "explain", "list", "show"),
+    *("reinforce", "pin", "hold", "restore", "forget", "erase", "prune", "forecast", "stats"),
+    *("export", "import", "reembed", "backup", "doctor"),
+)
 
 
 class _Ordered(TyperGroup):
@@ -144,8 +143,7 @@ app = typer.Typer(
     cls=_Ordered,
     add_completion=False,
     pretty_exceptions_enable=False,
-    # Boxes are for eyes: piped help is plain text.
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    rich_markup_mode=None,  # its boxes squeeze the help into half of 80 columns
 )
 
 

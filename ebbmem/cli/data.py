@@ -68,8 +68,7 @@ def reembed(
     If it is stopped, the next run goes on where it was.
     """
     out = shell.output
-    # Opened without any embedder: that of the file may be the one that is missing.
-    with shell.bank(embedder="none") as bank, out.progress("embedding") as progress:
+    with shell.bank(as_written=True) as bank, out.progress("embedding") as progress:
         count = bank.reembed(to, progress=progress)
     document = {"reembedded": count, "embedder": to}
     out.result(document, lambda: out.line(f"{count} embedded again with {to}"))

@@ -12,7 +12,7 @@ from ebbmem.cli import arguments as args
 from ebbmem.cli.app import Shell, command
 from ebbmem.cli.output import Output, plain, shade
 from ebbmem.clock import utc_now
-from ebbmem.display import age, bar, excerpt
+from ebbmem.display import age, bar, excerpt, inert
 from ebbmem.records import Memory
 
 __all__ = [
@@ -152,11 +152,7 @@ def forecast(
                 (
                     age(each.fades_at, now),
                     Text(_strength(out, each.strength), shade(each.strength)),
-                    Text.assemble(
-                        excerpt(each.memory.text),
-                        "\n" if out.for_eyes else "\t",
-                        (each.memory.id, "dim"),
-                    ),
+                    Text.assemble(excerpt(each.memory.text), "\n", (inert(each.memory.id), "dim")),
                 )
                 for each in coming
             ],

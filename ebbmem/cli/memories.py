@@ -110,7 +110,7 @@ def show_recollections(out: Output, found: Sequence[Recollection], now: datetime
                 (f"{each.score:.2f}", "bold"),
                 "  ",
                 (f"{drawn}{each.strength:.2f}", shade(each.strength)),
-                f"  {age(memory.created_at, now)}",
+                f"  {memory.created_at:%Y-%m-%d}, {age(memory.created_at, now)}",
                 (f"  {_origin(memory)}", "dim"),
             )
         )
@@ -148,8 +148,7 @@ def explain(
 
 
 def _show_explanation(out: Output, found: Explanation) -> None:
-    rank = f" at rank {found.rank}" if found.rank else ""
-    out.line(Text.assemble((found.outcome, "bold"), f"{rank}: {inert(found.reason)}"))
+    out.line(Text.assemble((found.outcome, "bold"), f": {inert(found.reason)}"))
     scored = found.recollection
     if scored is not None:
         out.line(f"score {scored.score:.3f}, relevance {scored.relevance:.3f}", indent=3)
@@ -215,7 +214,7 @@ def _show_list(out: Output, found: Sequence[Memory], strengths: Sequence[float])
             (
                 Text(f"{bar(strength, width=6)} {strength:.2f}", shade(strength)),
                 age(each.created_at, now),
-                each.category + (f"\n{_marks(each)}" if _marks(each) != "active" else ""),
+                f"{each.category}\n{_unusual(each)}",
                 Text.assemble(excerpt(each.text), "\n", (inert(each.id), "dim")),
             )
             for each, strength in zip(found, strengths, strict=True)
@@ -252,7 +251,7 @@ def show(
     out.result(document, show_all)
 
 
-def _facts(document: dict[str, Any], memory: Memory, now: datetime) -> list[tuple[str, object]]:
+def _facts(document: dict[str, Any], memory: Memory, now: datetime) -> list[tuple[str, str]]:
     facts = []
     for name, value in document.items():
         moment = getattr(memory, name, None)
@@ -289,8 +288,12 @@ def with_strength(bank: MemoryBank, memory: Memory) -> dict[str, Any]:
 
 
 def _origin(memory: Memory) -> str:
-    parts = (memory.speaker, memory.category, memory.source, _marks(memory))
-    return " · ".join(inert(each) for each in parts if each and each != "active")
+    parts = (memory.speaker, memory.category, memory.source, _unusual(memory))
+    return " · ".join(inert(each) for each in parts if each)
+
+
+def _unusual(memory: Memory) -> str:
+    return _marks(memory).removeprefix("active").removeprefix(", ")
 
 
 def _marks(memory: Memory) -> str:

@@ -29,6 +29,8 @@ class Output:
         self.as_json = as_json
         self.console = _console(stderr=False)
         self.for_eyes = self.console.is_terminal
+        self.width = self.console.width if self.for_eyes else None
+        """Columns at which lines are folded; None leaves them whole."""
 
     def result(self, document: Any, show: Callable[[], None]) -> None:
         """The outcome of a command: `document` as JSON, or whatever `show` prints."""
@@ -38,21 +40,21 @@ class Output:
             show()
 
     def line(self, text: str | Text = "", *, style: str = "", indent: int = 0) -> None:
-        """One line, folded at the edge of a terminal and left whole in a pipe."""
+        """One line, folded at `width`."""
         drawn = Text(inert(text), style=style) if isinstance(text, str) else text
         pad = " " * indent
-        if not self.for_eyes:
-            self.console.print(Text(pad) + drawn, soft_wrap=True)
+        if self.width is None:
+            print(pad + drawn.plain)  # rich would turn tabs into spaces
             return
-        for each in drawn.wrap(self.console, max(self.console.width - indent, 20)):
+        for each in drawn.wrap(self.console, max(self.width - indent, 20)):
             each.rstrip()
-            self.console.print(Text(pad) + each)
+            self.console.print(Text(pad) + each, soft_wrap=True)
 
     def table(self, heads: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
         """Columns on a terminal, the last one taking what is left; tabs in a pipe."""
         if not self.for_eyes:
             for row in rows:
-                self.line("\t".join(" ".join(inert(str(each)).split("\n")) for each in row))
+                print("\t".join(map(_cell, row)))
             return
         table = Table(box=None, pad_edge=False, header_style="dim")
         for index, head in enumerate(heads):
@@ -95,6 +97,13 @@ class Output:
             return
         with console.status(label):
             yield
+
+
+def _cell(cell: str | Text) -> str:
+    """On one line: a drawn cell's lines become columns, a text's become spaces."""
+    if isinstance(cell, Text):
+        return cell.plain.replace("\n", "\t")
+    return inert(cell).replace("\n", " ")
 
 
 def _console(*, stderr: bool) -> Console:

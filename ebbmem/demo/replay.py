@@ -82,6 +82,7 @@ class Restored:
 
     memory: Memory
     why_not: Explanation
+    before: Asked
     after: Asked
 
 
@@ -174,7 +175,7 @@ def replay(bank: MemoryBank, clock: ManualClock, dialogue: dict[str, Any]) -> Re
     said = _drafts(dialogue)
     along, traces = _live(bank, clock, said, gold)
     recalls = tuple(_ask(bank, clock, each, gold[each], k=3) for each in _RECALLED)
-    graph = _ask(bank, clock, _STACK, gold[_STACK])
+    graph = _ask(bank, clock, _STACK, gold[_STACK], k=8)
     active = {each.id for each in bank.list()}
     faded = tuple(each for each in bank.list(include_faded=True) if each.id not in active)
     restored = _restore_one(bank, clock, faded, gold)
@@ -308,15 +309,17 @@ def _restore_one(
     faded: Sequence[Memory],
     gold: dict[str, tuple[str, ...]],
 ) -> Restored | None:
-    """The first faded memory without which a question stays open."""
+    """The first faded memory that would answer a question best, and is missed now."""
     hidden = {each.id: each for each in faded}
     for question, answers in gold.items():
-        wanted = next((each for each in answers if each in hidden), None)
-        if wanted is None or _ask(bank, clock, question, answers).answered:
+        best = bank.recall(question, 1, include_faded=True, reinforce=False)
+        wanted = next((each.memory.id for each in best if each.memory.id in answers), "")
+        before = _ask(bank, clock, question, answers)
+        if wanted not in hidden or before.answered:
             continue
         why_not = bank.explain(question, wanted)
         bank.restore(wanted)
-        return Restored(hidden[wanted], why_not, _ask(bank, clock, question, answers))
+        return Restored(hidden[wanted], why_not, before, _ask(bank, clock, question, answers))
     return None
 
 

@@ -79,7 +79,7 @@ class LocalEncoder(Encoder):
         weights: the model file, in place of the installed one; the same hash is demanded.
     """
 
-    _FINGERPRINT = Fingerprint("minilm-l6-v2-int8", 384, 128, min_similarity=0.25)
+    _FINGERPRINT = Fingerprint("minilm-l6-v2-int8", 384, 128, min_similarity=0.20)
 
     def __init__(self, *, weights: Path | None = None) -> None:
         if not is_installed():
@@ -92,14 +92,17 @@ class LocalEncoder(Encoder):
         return self._FINGERPRINT
 
     def encode_documents(self, texts: Sequence[str]) -> list[Encoding]:
+        """A text that is not covered gets the zero vector, which is like nothing."""
         if not texts:
             return []
         model, basis, known = self._model(), self._basis(), self._FINGERPRINT
-        done = {
-            index: (states.mean(axis=0), (ids[1:-1], states[1:-1] @ basis))  # no [CLS], no [SEP]
-            for index, ids, states in model.read(texts)
-        }
-        vectors, tokens = zip(*(done[index] for index in range(len(texts))), strict=True)
+        nothing = (np.zeros(known.dimension), ([], np.zeros((0, known.token_dimension))))
+        done = [nothing] * len(texts)
+        covered = [index for index, text in enumerate(texts) if self.covers(text)]
+        for at, ids, states in model.read([texts[index] for index in covered]):
+            pieces = (ids[1:-1], states[1:-1] @ basis)  # without [CLS] and [SEP]
+            done[covered[at]] = (states.mean(axis=0), pieces)
+        vectors, tokens = zip(*done, strict=True)
         return encodings(known.name, vectors, len(texts), tokens=tokens, known=known)
 
     def encode_query(self, text: str) -> Encoding:
