@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from ebbmem import intake
 from ebbmem.bank import MemoryBank
@@ -17,12 +17,13 @@ from ebbmem.clock import Clock, utc_now
 from ebbmem.embedding.base import Encoding, Fingerprint
 from ebbmem.intake import Progress
 from ebbmem.policy import Policy
-from ebbmem.records import Draft, Memory, Namespace
+from ebbmem.records import Draft, Memories, Memory, Namespace
 
 __all__ = ["AsyncMemoryBank"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Encodings = list[Encoding]  # an alias: the class below has a method `list`
 Awaited = Callable[Concatenate["AsyncMemoryBank", P], Coroutine[Any, Any, R]]
 
 
@@ -33,7 +34,7 @@ def _threaded(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
     async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self.bank, *args, **kwargs)
 
-    return call
+    return cast("Awaited[P, R]", call)  # `wraps` hides that the signature is the same
 
 
 def _asking(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
@@ -46,7 +47,7 @@ def _asking(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
             await self._encode_query(query)
         return await asyncio.to_thread(method, self.bank, *args, **kwargs)
 
-    return call
+    return cast("Awaited[P, R]", call)
 
 
 def _telling(method: Callable[Concatenate[MemoryBank, P], Memory]) -> Awaited[P, Memory]:
@@ -54,10 +55,10 @@ def _telling(method: Callable[Concatenate[MemoryBank, P], Memory]) -> Awaited[P,
 
     @wraps(method)
     async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> Memory:
-        [memory] = await self.remember_many([MemoryBank.draft(*args, **kwargs)])
+        [memory] = await self.remember_many([cast(Any, MemoryBank.draft)(*args, **kwargs)])
         return memory
 
-    return call
+    return cast("Awaited[P, Memory]", call)
 
 
 class AsyncMemoryBank:
@@ -116,11 +117,11 @@ class AsyncMemoryBank:
 
     async def remember_many(
         self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
-    ) -> list[Memory]:
+    ) -> Memories:
         """See `MemoryBank.remember_many`."""
         items = intake.checked(drafts, self.bank.policy)
         cut = await asyncio.to_thread(intake.spans, items)
-        encodings: list[Encoding] | None = None
+        encodings: Encodings | None = None
         if (encoder := self.bank._engine.encoder) is not None:
             encodings = []
             texts = intake.texts_to_encode(items, cut)

@@ -73,7 +73,7 @@ class Snapshot:
 
     def alive(self) -> NDArray[np.bool_]:
         """(n,) rows that exist, faded ones included."""
-        return self.status != GONE
+        return np.asarray(self.status != GONE)
 
     def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the best of each row's passages of (p,) values."""
@@ -353,9 +353,8 @@ class Arena:
         for row in rows:
             edges: list[Edge] = []
             if adjacent > 0.0:
-                for near in (int(snapshot.before[row]), int(snapshot.after[row])):
-                    if near >= 0:
-                        edges.append(Edge(near, "adjacent", adjacent))
+                around = (int(snapshot.before[row]), int(snapshot.after[row]))
+                edges += [Edge(near, "adjacent", adjacent) for near in around if near >= 0]
             for other, weight in self._links.get(snapshot.ids[row], ()):
                 if (to := snapshot.row_of.get(other)) is not None:
                     edges.append(Edge(to, "linked", weight))

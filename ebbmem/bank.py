@@ -8,8 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TextIO
 
-from ebbmem import daily, exchange, intake, lifecycle, reading
-from ebbmem.arena import Arena
+from ebbmem import exchange, intake, lifecycle, reading
 from ebbmem.checks import (
     check_fraction,
     check_label,
@@ -18,37 +17,29 @@ from ebbmem.checks import (
     check_text,
     is_number,
 )
-from ebbmem.clock import Clock, day_of, from_micros, to_micros, utc, utc_now
+from ebbmem.clock import Clock, day_of, from_micros, utc_now
 from ebbmem.context import Context, render
-from ebbmem.embedding.base import Encoding, Fingerprint
+from ebbmem.embedding.base import Encoding
 from ebbmem.engine import Engine
 from ebbmem.errors import ExchangeError, InvalidInput, NotFound
 from ebbmem.intake import Progress
+from ebbmem.keeper import Keeper
 from ebbmem.policy import Policy
-from ebbmem.records import Draft, Memory, Metadata, Namespace
-from ebbmem.results import Explanation, Forecast, Pruned, Recollections, Stats
+from ebbmem.records import Draft, Memories, Memory, Metadata, Namespace
+from ebbmem.results import Explanation, Recollections
 from ebbmem.search import Question, Ranking, search
-from ebbmem.store import AuditLine, Entry, Passage, State
-from ebbmem.store.schema import state_of
+from ebbmem.store import Entry, Passage
 
 __all__ = ["MemoryBank"]
 
 
-class MemoryBank:
+class MemoryBank(Keeper):
     """A memory that forgets: one namespace of one database file.
 
     Safe to share between threads. Every instant comes from `clock`. Wherever ids are taken,
     one id may stand for a list of one, and an unknown one raises `NotFound` before anything
     is done.
     """
-
-    def __init__(self, engine: Engine, ns: Namespace, policy: Policy, clock: Clock) -> None:
-        self._engine = engine
-        self._store = engine.store
-        self._clock = clock
-        self.namespace = ns
-        self.policy = policy
-        self._pass_due = 0
 
     # -- opening and closing -----------------------------------------------------------------
 
@@ -119,15 +110,6 @@ class MemoryBank:
     def __repr__(self) -> str:
         return f"MemoryBank({self._store.path!r}, namespace={self.namespace!r})"
 
-    @property
-    def path(self) -> str:
-        return self._store.path
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """Of the embedder in use."""
-        return self._engine.fingerprint
-
     # -- remembering -------------------------------------------------------------------------
 
     def remember(
@@ -170,7 +152,7 @@ class MemoryBank:
 
     def remember_many(
         self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
-    ) -> list[Memory]:
+    ) -> Memories:
         """Keep several texts, all or none; a `Memory` keeps the state it had elsewhere."""
         items = intake.checked(drafts, self.policy)
         cut = intake.spans(items)
@@ -184,7 +166,7 @@ class MemoryBank:
         items: list[Draft | Memory],
         cut: list[intake.Spans],
         encodings: list[Encoding] | None,
-    ) -> list[Memory]:
+    ) -> Memories:
         if not items:
             return []
         now = self._now()
@@ -376,164 +358,6 @@ class MemoryBank:
         )
         return {state.id for state in changed}
 
-    # -- reading -----------------------------------------------------------------------------
-
-    def get(self, id: str, *, include_faded: bool = False) -> Memory:
-        """One memory; raises `NotFound` if there is none or it has faded and was not asked for."""
-        found = self._store.get(self.namespace, [check_label("id", id)])
-        if not found or not (include_faded or self._visible(found[0])):
-            raise NotFound([id])
-        return found[0]
-
-    def list(
-        self,
-        *,
-        category: str | Collection[str] | None = None,
-        source: str | None = None,
-        where: Mapping[str, Any] | None = None,
-        include_faded: bool = False,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[Memory]:
-        """Memories by time of creation, then id."""
-        filters = reading.Filters.of(self.policy, category, source, where)
-        ids = filters.select(self._store, self.namespace)
-        if not include_faded:
-            hidden = reading.hidden_ids(self._arena().snapshot(), self._now(), self.policy)
-            ids = [id_ for id_ in ids if id_ not in hidden]
-        stop = None if limit is None else offset + limit
-        return self._store.get(self.namespace, ids[offset:stop])
-
-    def strength(self, memory: str | Memory) -> float:
-        """Strength now, in [0, cap]."""
-        record = self.get(memory, include_faded=True) if isinstance(memory, str) else memory
-        days = self._arena().snapshot().active_days
-        return lifecycle.strength(state_of(record), self._now(), self.policy, days)
-
-    def retention(self, memory: str | Memory) -> float:
-        """Retention now, in [0, 1]: the bare curve."""
-        record = self.get(memory, include_faded=True) if isinstance(memory, str) else memory
-        return reading.retention(
-            state_of(record), self._now(), self.policy, self._arena().snapshot().active_days
-        )
-
-    def stats(self) -> Stats:
-        """The namespace in numbers."""
-        snapshot = self._arena().snapshot()
-        return reading.stats(
-            self.namespace, snapshot, self._now(), self.policy, str(self.fingerprint)
-        )
-
-    def forecast(self, days: float = 30.0) -> list[Forecast]:
-        """What fades within `days` if nobody uses it, soonest first."""
-        if not is_number(days) or not days >= 0:
-            raise InvalidInput("days", f"must be a number of 0 or more, not {days!r}")
-        snapshot = self._arena().snapshot()
-        due = reading.due_within(snapshot, self._now(), self.policy, days)
-        records = {
-            each.id: each for each in self._store.get(self.namespace, [id_ for id_, *_ in due])
-        }
-        return [
-            Forecast(records[id_], strength, from_micros(at))
-            for id_, strength, at in due
-            if id_ in records
-        ]
-
-    def audit(self) -> list[AuditLine]:
-        """What faded, came back, was forgotten or erased, oldest first: ids, never text."""
-        return self._store.audit(self.namespace)
-
-    # -- the life of a memory ----------------------------------------------------------------
-
-    def reinforce(self, ids: str | Iterable[str]) -> list[Memory]:
-        """Count a use of what an agent really used; returns those for which it counted."""
-        now = self._now()
-        return self._modify(
-            ids,
-            lambda state: lifecycle.reinforced(state, now, self.policy),
-            None,
-            day=day_of(now),
-            now=now,
-        )
-
-    def pin(self, ids: str | Iterable[str]) -> list[Memory]:
-        """Never let them fade; what had faded comes back."""
-        now = self._now()
-        return self._modify(
-            ids,
-            lambda state: lifecycle.pinned(self._restored(state, now), self.policy, on=True),
-            "pin",
-            now=now,
-        )
-
-    def unpin(self, ids: str | Iterable[str]) -> list[Memory]:
-        """Let them fade again, from where the clock stands."""
-        return self._modify(
-            ids, lambda state: lifecycle.pinned(state, self.policy, on=False), "unpin"
-        )
-
-    def hold(self, ids: str | Iterable[str]) -> list[Memory]:
-        """Legal hold: not erased by anything until released."""
-        return self._modify(ids, lambda state: replace(state, held=True), "hold")
-
-    def release(self, ids: str | Iterable[str]) -> list[Memory]:
-        """End a legal hold."""
-        return self._modify(ids, lambda state: replace(state, held=False), "release")
-
-    def restore(self, ids: str | Iterable[str]) -> list[Memory]:
-        """Bring back what has faded or was forgotten; its clock starts again."""
-        now = self._now()
-        return self._modify(ids, lambda state: self._restored(state, now), "restore", now=now)
-
-    def forget(self, ids: str | Iterable[str]) -> list[Memory]:
-        """Let go: hidden at once, restorable for `purge_after`, then gone."""
-        now = self._now()
-        listed = check_ids(ids)
-        for record in self._store.get(self.namespace, listed):
-            if not self._visible(record):
-                raise NotFound([record.id])
-        return self._modify(
-            listed, lambda state: lifecycle.forgotten(state, now), "forget", now=now
-        )
-
-    def erase(self, ids: str | Iterable[str]) -> int:
-        """Remove at once and for good; returns how many were removed.
-
-        Raises:
-            NotFound, Held: nothing was removed.
-        """
-        listed = check_ids(ids)
-        if missing := set(listed) - {each.id for each in self._store.get(self.namespace, listed)}:
-            raise NotFound(sorted(missing))
-        if not listed:
-            return 0
-        return self._store.erase(self.namespace, listed, action="erase", now=self._now())
-
-    def erase_all(self) -> int:
-        """Remove everything of this namespace and nothing else; returns how many."""
-        ids = self._store.select(self.namespace)
-        return self._store.erase(self.namespace, ids, action="erase", now=self._now()) if ids else 0
-
-    def link(self, a: str, b: str, *, weight: float = 1.0) -> None:
-        """Join two memories: `weight` in (0, 1] of the activation passes between them."""
-        if a == b:
-            raise InvalidInput("link", f"joins {a!r} with itself")
-        if check_fraction("weight", weight) == 0.0:
-            raise InvalidInput("weight", "must be over 0; unlink() parts two memories")
-        self._store.link(self.namespace, a, b, float(weight))
-
-    def unlink(self, a: str, b: str) -> None:
-        """Part two memories."""
-        self._store.link(self.namespace, a, b, None)
-
-    def prune(self, *, dry_run: bool = False) -> Pruned:
-        """The daily pass, now: hide what has faded, let go what was hidden long enough."""
-        now = self._now()
-        days = self._arena().snapshot().active_days
-        if dry_run:
-            return daily.preview(self._store, self.namespace, self.policy, days, now)
-        return daily.run(self._store, self.namespace, self.policy, days, now)
-
     # -- moving and keeping ------------------------------------------------------------------
 
     def export_jsonl(self, file: str | Path | TextIO) -> int:
@@ -598,67 +422,8 @@ class MemoryBank:
             "namespaces": len(self._store.namespaces()),
         }
 
-    # -- inside ------------------------------------------------------------------------------
-
-    def _now(self) -> int:
-        return to_micros(utc(self._clock(), "clock"))
-
-    def _arena(self) -> Arena:
-        arena = self._engine.arena(self.namespace)
-        arena.catch_up(self.policy)
-        return arena
-
-    def _visible(self, memory: Memory) -> bool:
-        state = state_of(memory)
-        if state.status != "active" or state.pinned:
-            return state.status == "active"
-        days = self._arena().snapshot().active_days
-        return lifecycle.strength(state, self._now(), self.policy, days) >= self.policy.fade_below
-
-    def _restored(self, state: State, now: int) -> State:
-        """Also what has faded by now, though no pass has said so yet."""
-        days = self._arena().snapshot().active_days
-        return lifecycle.restored(lifecycle.passed(state, now, self.policy, days), now, self.policy)
-
-    def _modify(
-        self,
-        ids: str | Iterable[str],
-        edit: Callable[[State], State],
-        action: str | None,
-        *,
-        day: int | None = None,
-        now: int | None = None,
-    ) -> list[Memory]:
-        listed = check_ids(ids)
-        if not listed:
-            return []
-        when = self._now() if now is None else now
-        changed = self._store.modify(
-            self.namespace, listed, edit, action=lambda _: action, day=day, now=when
-        )
-        return self._store.get(self.namespace, [state.id for state in changed])
-
-    def _run_daily_pass(self, now: int) -> None:
-        """At most once in `prune_every`, whoever comes first."""
-        every = int(self.policy.prune_every.total_seconds() * 1e6)
-        if now < self._pass_due:
-            return
-        self._pass_due = now + every
-        if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
-            days = self._arena().snapshot().active_days
-            daily.run(self._store, self.namespace, self.policy, days, now)
-
     def _below(self, name: str | None) -> Self:
         return self if name is None else self.at(*self.namespace, name)
-
-
-def check_ids(ids: object) -> list[str]:
-    """One id or several as a list without repetitions; None and blank ones are refused."""
-    if isinstance(ids, str):
-        return [check_label("id", ids)]
-    if not isinstance(ids, Iterable):
-        raise InvalidInput("ids", f"must be an id or several, not {type(ids).__name__}")
-    return list(dict.fromkeys(check_label("id", id_) for id_ in ids))
 
 
 def check_k(k: object) -> int:

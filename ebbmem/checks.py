@@ -67,7 +67,7 @@ def check_namespace(value: object) -> tuple[str, ...]:
 
 
 def check_metadata(value: object) -> dict[str, Any]:
-    """A deep copy of `value` if it is a JSON object; tuples, NaN and foreign objects are refused."""
+    """A deep copy of `value` if it is a JSON object: no tuples, NaN or foreign objects."""
     if not isinstance(value, Mapping):
         raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
     copied = dict(_json_items("metadata", value))

@@ -53,9 +53,20 @@ CHINESE = Cues(
 LANGUAGES: tuple[Cues, ...] = (ENGLISH, CHINESE)
 """The languages that texts are read with; a user may add one through `traits(languages=)`."""
 
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTH = re.compile(
     r"\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?("
     + "|".join(f"{name}|{name[:3]}" if name != "may" else "may" for name in _MONTHS)

@@ -35,7 +35,10 @@ Array = NDArray[np.float64]
 class DecayModel(Protocol):
     """A curve that starts at 1, falls with time and comes as close to 0 as one likes."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What a namespace remembers it by."""
+        ...
 
     def retention(self, rate: ArrayLike, elapsed: ArrayLike) -> Array:
         """Retention in [0, 1] after `elapsed` days (below zero counts as zero)."""
@@ -53,10 +56,10 @@ class EbbinghausDecay:
     name: str = "ebbinghaus"
 
     def retention(self, rate: ArrayLike, elapsed: ArrayLike) -> Array:
-        return np.exp(-np.asarray(rate, np.float64) * np.maximum(elapsed, 0.0))
+        return np.asarray(np.exp(-np.asarray(rate, np.float64) * np.maximum(elapsed, 0.0)))
 
     def elapsed_at(self, rate: ArrayLike, retention: ArrayLike) -> Array:
-        return -np.log(np.asarray(retention, np.float64)) / np.asarray(rate, np.float64)
+        return np.asarray(-np.log(np.asarray(retention, np.float64)) / np.asarray(rate, np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,11 @@ class PowerDecay:
 
     def retention(self, rate: ArrayLike, elapsed: ArrayLike) -> Array:
         scaled = np.asarray(rate, np.float64) * np.maximum(elapsed, 0.0)
-        return 1.0 / np.sqrt(1.0 + _POWER_FACTOR * scaled)
+        return np.asarray(1.0 / np.sqrt(1.0 + _POWER_FACTOR * scaled))
 
     def elapsed_at(self, rate: ArrayLike, retention: ArrayLike) -> Array:
         wanted = np.asarray(retention, np.float64)
-        return (wanted**-2.0 - 1.0) / (_POWER_FACTOR * np.asarray(rate, np.float64))
+        return np.asarray((wanted**-2.0 - 1.0) / (_POWER_FACTOR * np.asarray(rate, np.float64)))
 
 
 _POWER_FACTOR = (0.9**-2.0 - 1.0) / -math.log(0.9)
@@ -96,7 +99,8 @@ def strength(
 ) -> Array:
     """Strength in [0, cap]: importance, times what is retained, times what recalls added."""
     grown = 1.0 + gain * np.asarray(recall_count, np.float64)
-    return np.minimum(cap, np.asarray(importance, np.float64) * np.asarray(retention) * grown)
+    raw = np.asarray(importance, np.float64) * np.asarray(retention, np.float64) * grown
+    return np.asarray(np.minimum(cap, raw))
 
 
 def half_life(rate: ArrayLike, model: DecayModel | None = None) -> Array:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["B", "K1", "KeywordIndex", "KeywordMatches", "Postings", "match"]
+__all__ = ["K1", "B", "KeywordIndex", "KeywordMatches", "Postings", "match"]
 
 K1 = 1.2
 B = 0.75

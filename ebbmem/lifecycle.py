@@ -49,7 +49,7 @@ def elapsed_days(
     used = np.searchsorted(days, now // DAY, "right") - np.searchsorted(
         days, started // DAY, "right"
     )
-    return np.minimum(wall, np.maximum(used, 0))
+    return np.asarray(np.minimum(wall, np.maximum(used, 0)))
 
 
 def strength(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> float:

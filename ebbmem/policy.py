@@ -175,7 +175,7 @@ class Policy:
 
     def with_categories(self, categories: Iterable[Category]) -> Self:
         """The same policy with more categories."""
-        return replace(self, categories=[*self.categories.values(), *categories])
+        return replace(self, categories=_merged([*self.categories.values(), *categories]))
 
 
 _CHOICES = {

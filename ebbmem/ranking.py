@@ -128,7 +128,7 @@ def date_match(cue: DateCue, created: Ints) -> Floats:
     month = months.astype(int) % 12 + 1
     day = (days - months).astype(int) + 1
     if cue.month is None:
-        return (year == cue.year).astype(np.float64)
+        return np.asarray(year == cue.year, np.float64)
     same_year = np.ones(len(created), bool) if cue.year is None else year == cue.year
     inside = same_year & (month == cue.month)
     next_month = cue.month % 12 + 1

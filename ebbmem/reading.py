@@ -185,7 +185,7 @@ def strengths(snapshot: Snapshot, now: int, policy: Policy) -> NDArray[np.float6
 def hidden(snapshot: Snapshot, now: int, policy: Policy) -> Mask:
     """(n,) rows that recall does not show: faded by the pass, or by now."""
     weak = ~snapshot.pinned & (strengths(snapshot, now, policy) < policy.fade_below)
-    return (snapshot.status == FADED) | ((snapshot.status == ACTIVE) & weak)
+    return np.asarray((snapshot.status == FADED) | ((snapshot.status == ACTIVE) & weak))
 
 
 def hidden_ids(snapshot: Snapshot, now: int, policy: Policy) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from ebbmem.checks import (
     check_fraction,
@@ -23,6 +23,7 @@ __all__ = [
     "CATEGORIES",
     "Category",
     "Draft",
+    "Memories",
     "Memory",
     "Metadata",
     "Namespace",
@@ -140,6 +141,9 @@ class Memory:
     faded_at: datetime | None
     pinned: bool
     held: bool
+
+
+Memories: TypeAlias = list[Memory]  # an alias: a class with a method `list` needs the name
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from ebbmem import display
 from ebbmem.records import Memory, Namespace, Recollection
+from ebbmem.store import AuditLine
 
-__all__ = ["Explanation", "Forecast", "Pruned", "Recollections", "Stats"]
+__all__ = [
+    "AuditTrail",
+    "Explanation",
+    "Forecast",
+    "Forecasts",
+    "Pruned",
+    "Recollections",
+    "Stats",
+]
 
 
 class Recollections(list[Recollection]):
@@ -56,6 +65,10 @@ class Forecast:
     memory: Memory
     strength: float
     fades_at: datetime
+
+
+Forecasts: TypeAlias = list[Forecast]
+AuditTrail: TypeAlias = list[AuditLine]  # aliases: a class with a method `list` needs the names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

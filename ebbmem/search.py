@@ -203,7 +203,7 @@ def _ranked(
             weights.session * chat,
             sessions(rough, snapshot.source, eligible)[rows] if chat else rough[rows],
         ),
-        "statement": (weights.statement * chat, 1.0 - snapshot.question[rows]),
+        "statement": (weights.statement * chat, (~snapshot.question[rows]).astype(np.float64)),
         "coverage": (weights.coverage, (around if chat else coverage)[rows]),
     }
     if question.date is not None:

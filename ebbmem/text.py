@@ -20,7 +20,10 @@ __all__ = ["count_words", "is_cjk", "keywords", "passages", "spoken", "words"]
 PASSAGE_WORDS = 80
 """Longest passage in words; late interaction and small encoders lose the rest of longer ones."""
 
-_CJK = "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_CJK = (
+    "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+)
 _TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*[+#]{{0,2}}")
 _UNIT = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
@@ -41,8 +44,10 @@ _STOP_WORDS = frozenset(
     "whose why will with won't would wouldn't yes you you'd you'll you're you've your yours "
     "yourself yourselves".split()
 )
-_STOP_CHARACTERS = frozenset("的了吗嗎呢吧啊呀哦嗯是我你您他她它们們在有和与與也都就很还還这這那哪什么麼么怎不没沒"
-                             "个個会會要去来來说說把被给給对對从從为為于於之其の は が を に で と も へ か ね よ".replace(" ", ""))  # fmt: skip
+_STOP_CHARACTERS = frozenset(
+    "的了吗嗎呢吧啊呀哦嗯是我你您他她它们們在有和与與也都就很还還这這那哪什么麼么怎不没沒"
+    "个個会會要去来來说說把被给給对對从從为為于於之其のはがをにでともへかねよ"
+)
 
 _stemmer = threading.local()  # a Snowball stemmer is not safe to share between threads
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any, Literal
@@ -181,9 +181,7 @@ def replay(bank: MemoryBank, clock: ManualClock, dialogue: dict[str, Any]) -> Re
     restored = _restore_one(bank, clock, faded, gold)
     forgotten = _forget_one(bank, clock)
     everything = bank.at(NAMESPACE, "everything")
-    everything.remember_many(
-        Draft(**{**_fields(each), "pinned": True}) for session in said for each in session
-    )
+    everything.remember_many(replace(each, pinned=True) for session in said for each in session)
     count = sum(map(len, said))
     return Report(
         title=dialogue["title"],
@@ -221,10 +219,6 @@ def _drafts(dialogue: dict[str, Any]) -> list[list[Draft]]:
         ]
         for session in dialogue["sessions"]
     ]
-
-
-def _fields(draft: Draft) -> dict[str, Any]:
-    return {name: getattr(draft, name) for name in Draft.__dataclass_fields__}
 
 
 def _live(

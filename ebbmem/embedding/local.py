@@ -96,7 +96,8 @@ class LocalEncoder(Encoder):
         if not texts:
             return []
         model, basis, known = self._model(), self._basis(), self._FINGERPRINT
-        nothing = (np.zeros(known.dimension), ([], np.zeros((0, known.token_dimension))))
+        none: tuple[list[int], NDArray[np.floating]] = ([], np.zeros((0, known.token_dimension)))
+        nothing: tuple[NDArray[np.floating], Any] = (np.zeros(known.dimension), none)
         done = [nothing] * len(texts)
         covered = [index for index, text in enumerate(texts) if self.covers(text)]
         for at, ids, states in model.read([texts[index] for index in covered]):

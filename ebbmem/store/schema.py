@@ -184,7 +184,20 @@ def state_of(memory: Memory) -> State:
 
 def read_state(id_: str, row: Sequence[Any]) -> State:
     """From `STATE_COLUMNS`."""
-    return State(id_, *row[:8], bool(row[8]), bool(row[9]))
+    category, importance, created, reinforced, count, fades, status, faded, pinned, held = row
+    return State(
+        id=id_,
+        category=category,
+        importance=importance,
+        created_at=created,
+        last_reinforced_at=reinforced,
+        recall_count=count,
+        fades_at=fades,
+        status=status,
+        faded_at=faded,
+        pinned=bool(pinned),
+        held=bool(held),
+    )
 
 
 def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:

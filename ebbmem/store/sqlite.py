@@ -38,8 +38,8 @@ from ebbmem.store.schema import (
     unpack_days,
 )
 from ebbmem.store.statements import (
-    JOINED,
     CHANGES,
+    JOINED,
     STALE,
     current_embedder,
     drop_tombstones,

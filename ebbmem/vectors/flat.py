@@ -36,7 +36,7 @@ class FlatIndex:
         products = np.empty(count, np.float32)
         if count:
             wanted = np.ascontiguousarray(query, np.float32)
-            faiss.fvec_inner_products_ny(
+            faiss.fvec_inner_products_ny(  # type: ignore[attr-defined]  # made by SWIG
                 faiss.swig_ptr(products),
                 faiss.swig_ptr(wanted),
                 faiss.swig_ptr(rows),
