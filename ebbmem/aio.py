@@ -76,6 +76,7 @@ class AsyncMemoryBank:
         embedder: object = "auto",
         policy: Policy | None = None,
         clock: Clock = utc_now,
+        maintain: bool = True,
     ) -> Self:
         """See `MemoryBank.open`."""
         return cls(
@@ -86,6 +87,7 @@ class AsyncMemoryBank:
                 embedder=embedder,
                 policy=policy,
                 clock=clock,
+                maintain=maintain,
             )
         )
 

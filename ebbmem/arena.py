@@ -8,16 +8,16 @@ the lock covers only catching up and taking one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem.cues import traits
+from ebbmem.cues import is_question
 from ebbmem.embedding.base import Fingerprint
-from ebbmem.graph import Edge, strongest
+from ebbmem.graph import MAX_DEGREE, SIMILAR_SHARE, Edge, strongest
 from ebbmem.growing import Growing
 from ebbmem.lexical import KeywordIndex, Postings
 from ebbmem.policy import Policy
@@ -181,7 +181,7 @@ class Arena:
             column.append(-1 if column.view().dtype == np.int64 else 0)
         self._columns["source"][row] = self._number("source", content.source)
         self._columns["speaker"][row] = self._number("speaker", content.speaker)
-        self._columns["question"][row] = traits(content.text).question
+        self._columns["question"][row] = is_question(content.text)
         self._columns["length"][row] = count_words(content.text)
         parts = content.passages or [Passage(*span) for span in passages(content.text)]
         for part in parts:
@@ -342,15 +342,22 @@ class Arena:
     # -- the graph ---------------------------------------------------------------------------
 
     def edges(
-        self, snapshot: Snapshot, rows: Sequence[int], *, least: float, adjacent: float
+        self,
+        snapshot: Snapshot,
+        active: Mapping[int, float],
+        *,
+        least: float,
+        adjacent: float,
+        floor: float,
     ) -> dict[int, list[Edge]]:
-        """The edges that leave some rows; `adjacent` is the weight of order in a source.
+        """The edges that leave rows of some activation; `adjacent` is the weight of order.
 
         Similar memories follow from the vectors, so they are found when asked for, kept, and
-        completed with what came since; nothing of them is stored.
+        completed with what came since; nothing of them is stored. They are not looked for
+        where what they could pass on is not over `floor`.
         """
         found: dict[int, list[Edge]] = {}
-        for row in rows:
+        for row, activation in active.items():
             edges: list[Edge] = []
             if adjacent > 0.0:
                 around = (int(snapshot.before[row]), int(snapshot.after[row]))
@@ -358,8 +365,9 @@ class Arena:
             for other, weight in self._links.get(snapshot.ids[row], ()):
                 if (to := snapshot.row_of.get(other)) is not None:
                     edges.append(Edge(to, "linked", weight))
-            for to, weight in self._similar(snapshot, row, least):
-                edges.append(Edge(to, "similar", weight))
+            if activation * SIMILAR_SHARE > floor:
+                similar = self._similar(snapshot, row, least)
+                edges += [Edge(to, "similar", weight) for to, weight in similar]
             found[row] = edges
         return found
 
@@ -378,9 +386,12 @@ class Arena:
             owners = snapshot.passage_row[first:last]
             near = np.flatnonzero(cosines >= least)
             near = near[(snapshot.status[owners[near]] != GONE) & (owners[near] != row)]
-            best: dict[int, float] = dict(edges)
-            for owner, cosine in zip(owners[near].tolist(), cosines[near].tolist(), strict=True):
-                best[owner] = max(best.get(owner, -1.0), min(cosine, 1.0))
+            best = dict(edges)
+            for at in near[np.argsort(-cosines[near], kind="stable")].tolist():
+                owner, cosine = int(owners[at]), min(float(cosines[at]), 1.0)
+                best[owner] = max(best.get(owner, -1.0), cosine)
+                if len(best) >= len(edges) + MAX_DEGREE:
+                    break  # the rest is weaker than eight of its kind
             edges = strongest(list(best.items()), least=least)
             with self.lock:
                 self._neighbours[row] = (known, edges)

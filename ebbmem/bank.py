@@ -52,6 +52,7 @@ class MemoryBank(Keeper):
         embedder: object = "auto",
         policy: Policy | None = None,
         clock: Clock = utc_now,
+        maintain: bool = True,
     ) -> Self:
         """Open a namespace of a file, which is created if it does not exist.
 
@@ -62,6 +63,7 @@ class MemoryBank(Keeper):
                 installed, else keywords alone), None, "local", "multilingual", "hashing", or
                 anything that embeds: see `ebbmem.embedding.adapt`.
             policy: None is the one this namespace was last opened with, else `Policy()`.
+            maintain: False leaves the daily pass to `prune()`.
 
         Raises:
             InvalidInput: a blank namespace; nothing was opened.
@@ -71,16 +73,24 @@ class MemoryBank(Keeper):
         ns = check_namespace(namespace)
         engine = Engine(path, embedder)
         try:
-            return cls._at(engine, ns, policy, clock)
+            return cls._at(engine, ns, policy, clock, maintain=maintain)
         except BaseException:
             engine.close()
             raise
 
     @classmethod
-    def _at(cls, engine: Engine, ns: Namespace, policy: Policy | None, clock: Clock) -> Self:
+    def _at(
+        cls,
+        engine: Engine,
+        ns: Namespace,
+        policy: Policy | None,
+        clock: Clock,
+        *,
+        maintain: bool,
+    ) -> Self:
         info = engine.store.info(ns)
         chosen = policy or (Policy() if info is None else Policy.from_json(info.policy))
-        bank = cls(engine, ns, chosen, clock)
+        bank = cls(engine, ns, chosen, clock, maintain=maintain)
         now = bank._now()
         if info is not None and info.policy != chosen.to_json():
             engine.store.set_policy(
@@ -95,7 +105,13 @@ class MemoryBank(Keeper):
 
     def at(self, *namespace: str, policy: Policy | None = None) -> Self:
         """A sibling over the same file, with its own namespace."""
-        return self._at(self._engine, check_namespace(namespace), policy, self._clock)
+        return self._at(
+            self._engine,
+            check_namespace(namespace),
+            policy,
+            self._clock,
+            maintain=self._maintain,
+        )
 
     def close(self) -> None:
         """Close the file, for all siblings."""
@@ -390,7 +406,7 @@ class MemoryBank(Keeper):
             known = [each.name for each in batches]
             batches = [each for each in batches if each.name == only]
             if not batches:
-                raise ExchangeError(str(file), [(0, f"holds no {only!r}, but {known}")])
+                raise InvalidInput("only", f"is {only!r}; the file holds {known}")
         targets = [self if len(batches) == 1 else self._below(each.name) for each in batches]
         for target, batch in zip(targets, batches, strict=True):
             if batch.dated and target._store.info(target.namespace) is None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ebbmem.text import words
 
-__all__ = ["LANGUAGES", "Cues", "DateCue", "Traits", "date_cue", "traits"]
+__all__ = ["LANGUAGES", "Cues", "DateCue", "Traits", "date_cue", "is_question", "traits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,12 @@ def traits(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> Traits:
         number=any(character.isdigit() for character in text),
         names=len(set(_NAME.findall(text))),
     )
+
+
+def is_question(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> bool:
+    """Whether `text` asks something."""
+    lowered = text.lower()
+    return any(each["question"].search(lowered) for each in _compiled(languages))
 
 
 def date_cue(question: str) -> DateCue | None:

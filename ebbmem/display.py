@@ -294,14 +294,14 @@ def policy_html(policy: Policy) -> str:
                 each.name,
                 f"{each.base_rate:g}",
                 f"{low:g} to {high:g}",
-                f"{float(half_life(rate, policy.curve)):.2f} d",
-                f"{float(policy.lifetime(each.base_rate, 0.5, 0)):.2f} d",
+                f"{float(half_life(rate, policy.curve)):.3f} d",
+                f"{float(policy.lifetime(each.base_rate, 0.5, 0)):.3f} d",
                 _svg(policy, each.base_rate),
             )
         )
     caption = (
         f"{policy.curve.name} curve on the {policy.timeline} timeline, fades below "
-        f"{policy.fade_below:g}, restorable for {span(policy.purge_after)}"
+        f"{policy.fade_below:g}, restorable for {policy.purge_after / timedelta(days=1):g} days"
     )
     heads = ("category", "rate a day", "importance", "half-life", "lifetime", "60 days")
     return _table(heads, rows, caption=caption)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ebbmem.arena import Arena
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint, resolve
-from ebbmem.errors import FingerprintMismatch
+from ebbmem.errors import FingerprintMismatch, MissingExtra
 from ebbmem.intake import Progress, encode
 from ebbmem.records import Namespace
 from ebbmem.store import MemoryStore, Passage, SQLiteStore
@@ -59,12 +59,18 @@ class Engine:
 
     def _as_before(self, stored: Fingerprint) -> Encoder | None:
         """The built-in that wrote this database; never another one in silence."""
+        missing = ""
         if stored.name in _BUILT_IN:
-            return resolve(_BUILT_IN[stored.name])
+            try:
+                return resolve(_BUILT_IN[stored.name])
+            except MissingExtra as error:
+                missing = f" ({error})"
         if stored.name != KEYWORDS_ALONE.name:
             log.warning(
-                "opened without its embedder %s: recall is by keywords alone, nothing new is taken",
+                "opened without its embedder %s%s: recall is by keywords alone, "
+                "and nothing new is taken",
                 stored,
+                missing,
             )
         return None
 

@@ -13,12 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["MAX_DEGREE", "MAX_STEPS", "Edge", "Reached", "spread", "strongest"]
+__all__ = [
+    "MAX_DEGREE",
+    "MAX_STEPS",
+    "SIMILAR_SHARE",
+    "Edge",
+    "Reached",
+    "spread",
+    "strongest",
+]
 
 MAX_STEPS = 2
 MAX_DEGREE = 8  # similar memories a memory is connected with: the strongest
 _SECOND_ROUND = 8  # nodes that pass activation on: the most active
-_DAMPING = 0.7  # of every similar edge: a cosine is no probability
+SIMILAR_SHARE = 0.7
+"""What a similar edge passes on of its cosine, which is no probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +56,33 @@ def strongest(edges: Sequence[tuple[int, float]], *, least: float) -> list[tuple
 
 def spread(
     seeds: Mapping[int, float],
-    edges_of: Callable[[Sequence[int]], Mapping[int, Sequence[Edge]]],
+    edges_of: Callable[[Mapping[int, float]], Mapping[int, Sequence[Edge]]],
+    *,
+    floor: float = 0.0,
 ) -> dict[int, Reached]:
-    """Activation of every node within two steps of the seeds, the seeds left out.
+    """Activation of the nodes within two steps of the seeds, the seeds left out.
 
     Args:
         seeds: node -> score in [0, 1].
-        edges_of: the edges that leave some nodes, asked once for each step.
+        edges_of: the edges that leave some nodes of known activation, asked once a step.
+        floor: activation that is of interest; nothing weaker is passed on, so what is
+            missing or smaller than it should be lies at or under it.
     """
     active = {node: Reached(score, node, ()) for node, score in seeds.items()}
-    front = list(seeds)
+    front = {node: score for node, score in seeds.items() if score > floor}
     for _ in range(MAX_STEPS):
         improved: dict[int, Reached] = {}
         for node, edges in edges_of(front).items():
             start = active[node]
             for edge in edges:
-                share = edge.weight * (_DAMPING if edge.kind == "similar" else 1.0)
+                share = edge.weight * (SIMILAR_SHARE if edge.kind == "similar" else 1.0)
                 activation = start.activation * min(max(share, 0.0), 1.0)
                 known = improved.get(edge.to) or active.get(edge.to)
                 if activation > 0.0 and (known is None or activation > known.activation):
                     improved[edge.to] = Reached(activation, start.seed, (*start.path, edge))
         improved = {node: each for node, each in improved.items() if node not in seeds}
         active.update(improved)
-        front = heapq.nsmallest(
-            _SECOND_ROUND, improved, key=lambda node: (-improved[node].activation, node)
-        )
+        order = sorted(improved, key=lambda node: (-improved[node].activation, node))
+        passing = {node: improved[node].activation for node in order[:_SECOND_ROUND]}
+        front = {node: activation for node, activation in passing.items() if activation > floor}
     return {node: each for node, each in active.items() if node not in seeds}

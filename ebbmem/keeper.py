@@ -29,7 +29,10 @@ class Keeper:
     is done.
     """
 
-    def __init__(self, engine: Engine, ns: Namespace, policy: Policy, clock: Clock) -> None:
+    def __init__(
+        self, engine: Engine, ns: Namespace, policy: Policy, clock: Clock, *, maintain: bool
+    ) -> None:
+        self._maintain = maintain
         self._engine = engine
         self._store = engine.store
         self._clock = clock
@@ -128,10 +131,10 @@ class Keeper:
 
     def pin(self, ids: str | Iterable[str]) -> Memories:
         """Never let them fade; what had faded comes back."""
-        now = self._now()
+        now, back = self._now(), self._restorer()
         return self._modify(
             ids,
-            lambda state: lifecycle.pinned(self._restored(state, now), self.policy, on=True),
+            lambda state: lifecycle.pinned(back(state, now), self.policy, on=True),
             "pin",
             now=now,
         )
@@ -152,8 +155,8 @@ class Keeper:
 
     def restore(self, ids: str | Iterable[str]) -> Memories:
         """Bring back what has faded or was forgotten; its clock starts again."""
-        now = self._now()
-        return self._modify(ids, lambda state: self._restored(state, now), "restore", now=now)
+        now, back = self._now(), self._restorer()
+        return self._modify(ids, lambda state: back(state, now), "restore", now=now)
 
     def forget(self, ids: str | Iterable[str]) -> Memories:
         """Let go: hidden at once, restorable for `purge_after`, then gone."""
@@ -221,10 +224,14 @@ class Keeper:
         days = self._arena().snapshot().active_days
         return lifecycle.strength(state, self._now(), self.policy, days) >= self.policy.fade_below
 
-    def _restored(self, state: State, now: int) -> State:
-        """Also what has faded by now, though no pass has said so yet."""
-        days = self._arena().snapshot().active_days
-        return lifecycle.restored(lifecycle.passed(state, now, self.policy, days), now, self.policy)
+    def _restorer(self) -> Callable[[State, int], State]:
+        """Restores also what has faded by now, though no pass has said so yet."""
+        days, policy = self._arena().snapshot().active_days, self.policy
+
+        def restored(state: State, now: int) -> State:
+            return lifecycle.restored(lifecycle.passed(state, now, policy, days), now, policy)
+
+        return restored
 
     def _modify(
         self,
@@ -247,7 +254,7 @@ class Keeper:
     def _run_daily_pass(self, now: int) -> None:
         """At most once in `prune_every`, whoever comes first."""
         every = int(self.policy.prune_every.total_seconds() * 1e6)
-        if now < self._pass_due:
+        if now < self._pass_due or not self._maintain:
             return
         self._pass_due = now + every
         if self._store.mark_pruned(self.namespace, now, unless_after=now - every):

@@ -103,7 +103,7 @@ class Ranking:
         )
 
     def direct(self, row: int) -> bool:
-        """Whether a row was found in round one."""
+        """Whether a row has its place by what it says, not through the graph."""
         return row not in self.reached
 
 
@@ -216,11 +216,9 @@ def _ranked(
     if policy.ranking == "product":
         scores = scores * np.clip(base.strength[rows], 0.0, 1.0)
     direct = _by_row(rows, scores)
-    reached = _spread(arena, snapshot, direct, eligible, policy, weights, chat)
-    ordered = sorted(
-        [*direct.items(), *((row, each.activation) for row, each in reached.items())],
-        key=lambda pair: (-pair[1], pair[0]),
-    )
+    reached = _spread(arena, snapshot, direct, eligible, policy, k, weights.adjacent * chat)
+    lifted = {row: each.activation for row, each in reached.items()}
+    ordered = sorted({**direct, **lifted}.items(), key=lambda pair: (-pair[1], pair[0]))
     seen = None if interaction is None else _by_row(rows, interaction)
     return replace(
         base,
@@ -279,19 +277,25 @@ def _spread(
     direct: dict[int, float],
     eligible: NDArray[np.bool_],
     policy: Policy,
-    weights: Weights,
-    chat: float,
+    k: int,
+    adjacent: float,
 ) -> dict[int, Reached]:
-    """What the graph adds to the direct hits: eligible, and not among them."""
-    best = sorted(direct, key=lambda row: (-direct[row], row))[:_SEEDS]
-    seeds = {row: direct[row] for row in best if direct[row] > 0.0}
+    """What the graph adds to the direct hits, or lifts among them; nothing is ever lowered."""
+    best = sorted(direct, key=lambda row: (-direct[row], row))
+    seeds = {row: direct[row] for row in best[:_SEEDS] if direct[row] > 0.0}
+    floor = direct[best[k - 1]] if len(best) >= k else 0.0
     reached = spread(
         seeds,
-        lambda rows: arena.edges(
-            snapshot, rows, least=policy.link_similarity, adjacent=weights.adjacent * chat
+        lambda active: arena.edges(
+            snapshot, active, least=policy.link_similarity, adjacent=adjacent, floor=floor
         ),
+        floor=floor,
     )
-    return {row: each for row, each in reached.items() if row not in direct and eligible[row]}
+    return {
+        row: each
+        for row, each in reached.items()
+        if eligible[row] and each.activation > direct.get(row, 0.0)
+    }
 
 
 def _threshold(snapshot: Snapshot, wanted: float | None) -> float:

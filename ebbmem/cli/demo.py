@@ -63,6 +63,7 @@ def _tell(out: Output, report: Report) -> None:
     _heading(out, 2, "What is connected")
     _connected(out, report)
     _heading(out, 3, "Strength falls with time and rises with use")
+    out.line("▲ marks a question along the way that this memory answered.")
     for trace in report.traces:
         _trace(out, trace, report)
     _heading(out, 4, "What has faded")

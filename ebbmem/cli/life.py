@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -100,7 +101,7 @@ def erase(
     if not yes:
         if shell.options.as_json:
             raise typer.BadParameter("with --json it cannot ask: add --yes")
-        typer.confirm(f"Erase {what} for good?", abort=True, err=True)
+        _confirm(f"Erase {what} for good? [y/N] ")
     with shell.bank() as bank:
         count = bank.erase_all() if everything else bank.erase(ids or ())
     out = shell.output
@@ -181,6 +182,13 @@ def stats(shell: Shell) -> None:
         ("timeline", found.timeline),
     ]
     out.result(found, lambda: out.pairs(rows))
+
+
+def _confirm(question: str) -> None:
+    """Asked on stderr, so that the standard output stays what a pipe expects."""
+    print(question, end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise typer.Abort
 
 
 def _report(out: Output, verb: str, changed: Sequence[Memory], *, none: str = "") -> None:

@@ -63,8 +63,8 @@ def save(report: Report, path: Path) -> None:
         panel.set_xlim(report.began, report.ended)
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].legend(loc="upper left", fontsize="small", frameon=False)
-    panels[-1].xaxis.set_major_locator(MonthLocator())  # type: ignore[no-untyped-call]
-    panels[-1].xaxis.set_major_formatter(DateFormatter("%b"))  # type: ignore[no-untyped-call]
+    panels[-1].xaxis.set_major_locator(MonthLocator())
+    panels[-1].xaxis.set_major_formatter(DateFormatter("%b"))
     figure.supylabel("strength", fontsize="small")
     try:
         figure.savefig(path, dpi=150)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module, metadata, resources, util
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

@@ -175,7 +175,9 @@ class Connection:
         except EbbmemError:
             raise
         except OSError as error:
-            raise StoreReadOnly(path or self.path, error.strerror or str(error)) from error
+            missing = isinstance(error, FileNotFoundError)
+            reason = "its folder does not exist" if missing else error.strerror or str(error)
+            raise StoreReadOnly(path or self.path, reason) from error
         except sqlite3.ProgrammingError as error:
             raise StoreError(path or self.path, f"is closed ({error})") from error
         except sqlite3.Error as error:

@@ -227,7 +227,7 @@ def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
 def passage_row(number: int, passage: Passage) -> tuple[object, ...]:
     encoding = passage.encoding
     assert encoding is not None
-    tokens = encoding.tokens
+    tokens = encoding.tokens if encoding.tokens is not None and len(encoding.tokens.ids) else None
     return (
         number,
         passage.start,

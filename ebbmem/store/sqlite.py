@@ -329,7 +329,8 @@ class SQLiteStore:
             if 0 < since < floor:
                 return replace(self.changes(ns, 0), reset=True)
             touched = [row[8] for row in rows if row[8] is not None]
-            passages = read_passages(db, key, since) if touched else {}
+            renewed = [row[8] for row in rows if row[9] is not None and row[7] > since]
+            passages = read_passages(db, key, renewed) if renewed else {}
             links = read_links(db, key, touched) if touched else {}
         changed = []
         for content_seq, id_, text, source, position, speaker, *facts in (row[7:] for row in rows):

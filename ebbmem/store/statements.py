@@ -156,13 +156,12 @@ def insert_passages(
     )
 
 
-def read_passages(db: sqlite3.Connection, key: str, since: int) -> dict[str, list[Passage]]:
-    rows = db.execute(
-        "SELECT v.id, v.start, v.stop, v.vector, v.pieces, v.codes FROM state s "
-        "JOIN embedder e ON e.current "
-        "JOIN vector v ON v.ns = s.ns AND v.id = s.id AND v.embedder = e.number "
-        "WHERE s.ns = ? AND s.change_seq > ? AND s.content_seq > ? ORDER BY v.id, v.passage",
-        (key, since, since),
+def read_passages(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> dict[str, list[Passage]]:
+    rows = db.execute(  # a subquery for the embedder: joined, it costs a scan of all vectors
+        "SELECT id, start, stop, vector, pieces, codes FROM vector "
+        "WHERE ns = ? AND id IN (SELECT value FROM json_each(?)) "
+        "AND embedder = (SELECT number FROM embedder WHERE current) ORDER BY id, passage",
+        (key, json_list(ids)),
     )
     found: dict[str, list[Passage]] = {}
     for id_, *columns in rows:
