@@ -1,15 +1,14 @@
 """One namespace in memory: a cache fed only by `store.changes`, and snapshots for readers.
 
-Rows and passages are numbered in the order they came and never move: an edited memory gets
-a new row and its old one dies, an erased one dies. Readers work on an immutable snapshot;
-the lock covers only catching up and taking one.
+Rows are numbered in the order they came and never move: an edited memory gets a new row and
+its old one dies, an erased one dies. Readers work on an immutable snapshot; the lock covers
+only catching up and taking one.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,67 +18,40 @@ from ebbmem.cues import is_question
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.graph import MAX_DEGREE, SIMILAR_SHARE, Edge, strongest
 from ebbmem.growing import Growing
-from ebbmem.lexical import KeywordIndex, Postings
+from ebbmem.indexing import PassageIndex
+from ebbmem.lexical import Postings
 from ebbmem.policy import Policy
 from ebbmem.ranking import conversational
 from ebbmem.records import Namespace
-from ebbmem.relevance import Pieces
+from ebbmem.snapshot import ACTIVE, FADED, GONE, Snapshot
 from ebbmem.store.base import Change, Content, MemoryStore, Passage, State
 from ebbmem.text import count_words, keywords, passages, spoken
-from ebbmem.vectors import FlatIndex, VectorIndex
+from ebbmem.vectors import FlatIndex
 
-__all__ = ["ACTIVE", "FADED", "GONE", "Arena", "Snapshot"]
+__all__ = ["Arena"]
 
-ACTIVE, FADED, GONE = 0, 1, 2
 _STATUS = {"active": ACTIVE, "faded": FADED}
 _MANY_DEAD = 1000  # rows: with more dead than alive beyond this the arena starts over
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Everything a search reads; n rows (memories), p passages, dead ones included.
-
-    Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
-    where there is none. `passage_start` has n + 1 entries.
-    """
-
-    ids: list[str]
-    row_of: dict[str, int]
-    active_days: tuple[int, ...]
-    conversational: float
-    created: Ints
-    started: Ints
-    count: Ints
-    base_rate: NDArray[np.float64]
-    importance: NDArray[np.float64]
-    status: Ints
-    pinned: NDArray[np.bool_]
-    held: NDArray[np.bool_]
-    category: Ints
-    source: Ints
-    before: Ints
-    after: Ints
-    question: NDArray[np.bool_]
-    passage_row: Ints
-    passage_start: Ints
-    spans: Ints
-    index: VectorIndex | None
-    vectors: NDArray[np.float32] | None
-    pieces: Pieces | None
-    categories: tuple[str, ...]
-    sources: dict[str, int]
-
-    def alive(self) -> NDArray[np.bool_]:
-        """(n,) rows that exist, faded ones included."""
-        return np.asarray(self.status != GONE)
-
-    def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) the best of each row's passages of (p,) values."""
-        if len(values) == len(self.status):  # every memory is one passage
-            return values
-        return np.asarray(np.maximum.reduceat(values, self.passage_start[:-1]))
+_STATE = (
+    ("created", "i8"),
+    ("started", "i8"),
+    ("count", "i8"),
+    ("base_rate", "f8"),
+    ("importance", "f8"),
+    ("status", "i8"),
+    ("pinned", "?"),
+    ("held", "?"),
+    ("category", "i8"),
+)
+_CONTENT = (
+    ("source", "i8"),
+    ("speaker", "i8"),
+    ("question", "?"),
+    ("length", "i8"),
+    ("before", "i8"),
+    ("after", "i8"),
+)
+_COPIED = [name for name, _ in (*_STATE, *_CONTENT) if name not in ("speaker", "length")]
 
 
 class Arena:
@@ -99,24 +71,15 @@ class Arena:
         self._reset()
 
     def _reset(self) -> None:
+        self.embedder: Fingerprint | None = None
         self._seq = 0
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
         self._active_days: tuple[int, ...] = ()
-        self.embedder: Fingerprint | None = None
-        self._columns = {name: Growing(kind) for name, kind in _COLUMNS.items()}
-        self._passage_row = Growing("int64")
+        self._rows = Growing(np.dtype([*_STATE, *_CONTENT]))
+        self._passages = PassageIndex(self._make_index)
         self._passage_start = Growing("int64")
         self._passage_start.append(0)
-        self._spans = Growing("int64", 2)
-        self._keywords = KeywordIndex()
-        self._index: VectorIndex | None = None
-        self._codes: Growing | None = None
-        self._norms = Growing("float32")
-        self._piece_ids = Growing("int32")
-        self._piece_start = Growing("int64")
-        self._piece_start.append(0)
-        self._piece_df = np.zeros(1024, np.int32)
         self._names: dict[str, dict[str, int]] = {"category": {}, "source": {}, "speaker": {}}
         self._order: dict[int, list[tuple[int, int]]] = {}
         self._links: dict[str, tuple[tuple[str, float], ...]] = {}
@@ -136,114 +99,83 @@ class Arena:
                 changes = self._store.changes(self._ns, 0)
             if changes.rows or changes.active_days != self._active_days:
                 self._snapshot = None
-            content = any(change.content or change.state is None for change in changes.rows)
             for change in sorted(changes.rows, key=_source_order):
                 self._apply(change, policy)
             self._active_days = changes.active_days
             self.embedder = changes.embedder
             self._seq = changes.seq
-            if content:
+            if any(change.content or change.state is None for change in changes.rows):
                 self._conversational = self._measure()
 
     def _apply(self, change: Change, policy: Policy) -> None:
         row = self._row_of.get(change.id)
-        if change.state is None or change.content is not None:
-            if row is not None:
-                self._kill(change.id, row)
-            row = None
+        if row is not None and (change.state is None or change.content is not None):
+            self._kill(change.id, row)
         if change.state is None:
             self._links.pop(change.id, None)
             return
+        facts = self._facts(change.state, policy)
         if change.content is not None:
-            row = self._append(change.id, change.state, change.content)
-        if row is None:  # a state without content we know: the store was read half-way
-            raise AssertionError(f"state of unknown memory {change.id}")
-        self._set_state(row, change.state, policy)
+            self._append(change.id, facts, change.content)
+        elif row is not None:
+            record = self._rows[row]
+            for (name, _), value in zip(_STATE, facts, strict=True):
+                record[name] = value
         self._links[change.id] = change.links
 
-    def _set_state(self, row: int, state: State, policy: Policy) -> None:
-        columns = self._columns
-        columns["created"][row] = state.created_at
-        columns["started"][row] = state.clock_start
-        columns["count"][row] = state.recall_count
-        columns["base_rate"][row] = policy.category(state.category).base_rate
-        columns["importance"][row] = state.importance
-        columns["status"][row] = _STATUS[state.status]
-        columns["pinned"][row] = state.pinned
-        columns["held"][row] = state.held
-        columns["category"][row] = self._number("category", state.category)
+    def _facts(self, state: State, policy: Policy) -> tuple[object, ...]:
+        """The values of `_STATE`."""
+        return (
+            state.created_at,
+            state.clock_start,
+            state.recall_count,
+            policy.category(state.category).base_rate,
+            state.importance,
+            _STATUS[state.status],
+            state.pinned,
+            state.held,
+            self._number("category", state.category),
+        )
 
-    def _append(self, id_: str, state: State, content: Content) -> int:
+    def _append(self, id_: str, facts: tuple[object, ...], content: Content) -> None:
         row = len(self._ids)
         self._ids.append(id_)
         self._row_of[id_] = row
-        for column in self._columns.values():
-            column.append(-1 if column.view().dtype == np.int64 else 0)
-        self._columns["source"][row] = self._number("source", content.source)
-        self._columns["speaker"][row] = self._number("speaker", content.speaker)
-        self._columns["question"][row] = is_question(content.text)
-        self._columns["length"][row] = count_words(content.text)
-        parts = content.passages or [Passage(*span) for span in passages(content.text)]
-        for part in parts:
-            terms = keywords(spoken(content.speaker, content.text[part.start : part.stop]))
-            self._keywords.append(terms)
-            self._passage_row.append(row)
-            self._spans.append((part.start, part.stop))
-            self._append_encoding(part)
-        self._passage_start.append(len(self._passage_row))
+        text, speaker = content.text, content.speaker
+        said = (
+            self._number("source", content.source),
+            self._number("speaker", speaker),
+            is_question(text),
+            count_words(text),
+            -1,
+            -1,
+        )
+        self._rows.append((*facts, *said))
+        for part in content.passages or [Passage(*span) for span in passages(text)]:
+            terms = keywords(spoken(speaker, text[part.start : part.stop]))
+            self._passages.append(row, (part.start, part.stop), terms, part.encoding)
+        self._passage_start.append(len(self._passages))
         self._join(row, content.position)
-        return row
-
-    def _append_encoding(self, part: Passage) -> None:
-        if part.encoding is not None:
-            if self._index is None:
-                self._index = self._make_index(len(part.encoding.vector))
-            missing = len(self._passage_row) - 1 - len(self._index)
-            if missing:  # passages from before there was an embedder
-                self._index.append(np.zeros((missing, len(part.encoding.vector)), np.float32))
-            self._index.append(part.encoding.vector[None, :])
-            tokens = part.encoding.tokens
-            if tokens is not None and len(tokens.ids):
-                if self._codes is None:
-                    self._codes = Growing("int8", tokens.codes.shape[1])
-                self._codes.extend(tokens.codes)
-                norms = np.linalg.norm(tokens.codes.astype(np.float32), axis=1)
-                self._norms.extend(np.maximum(norms, 1e-6))
-                self._piece_ids.extend(tokens.ids)
-                self._count_pieces(tokens.ids, 1)
-        self._piece_start.append(len(self._norms))
-
-    def _count_pieces(self, ids: NDArray[np.int32], step: int) -> None:
-        distinct = np.unique(ids)
-        if len(distinct) and int(distinct[-1]) >= len(self._piece_df):
-            larger = np.zeros(2 * int(distinct[-1]) + 2, np.int32)
-            larger[: len(self._piece_df)] = self._piece_df
-            self._piece_df = larger
-        self._piece_df[distinct] += step
 
     def _kill(self, id_: str, row: int) -> None:
         self._dead += 1
         del self._row_of[id_]
-        self._columns["status"][row] = GONE
-        first, last = self._passage_start[row], self._passage_start[row + 1]
-        for passage in range(first, last):
-            begin, end = self._piece_start[passage], self._piece_start[passage + 1]
-            self._count_pieces(self._piece_ids.view()[begin:end], -1)
-        source = int(self._columns["source"][row])
+        self._passages.discard(self._passage_start[row], self._passage_start[row + 1])
+        rows = self._rows.view()
+        rows["status"][row] = GONE
+        left, right, source = (int(rows[name][row]) for name in ("before", "after", "source"))
         if source in self._order:
-            kept = [pair for pair in self._order[source] if pair[1] != row]
-            self._order[source] = kept
-        before, after = self._columns["before"], self._columns["after"]
-        left, right = int(before[row]), int(after[row])
+            self._order[source] = [pair for pair in self._order[source] if pair[1] != row]
         if left >= 0:
-            after[left] = right
+            rows["after"][left] = right
         if right >= 0:
-            before[right] = left
-        before[row] = after[row] = -1
+            rows["before"][right] = left
+        rows["before"][row] = rows["after"][row] = -1
 
     def _join(self, row: int, position: int | None) -> None:
         """Put a row between its neighbours in its source."""
-        source = int(self._columns["source"][row])
+        rows = self._rows.view()
+        source = int(rows["source"][row])
         if source < 0 or position is None:
             return
         order = self._order.setdefault(source, [])
@@ -251,13 +183,12 @@ class Arena:
         while at and order[at - 1][0] > position:
             at -= 1
         order.insert(at, (position, row))
-        before, after = self._columns["before"], self._columns["after"]
         if at:
-            before[row] = order[at - 1][1]
-            after[order[at - 1][1]] = row
+            rows["before"][row] = order[at - 1][1]
+            rows["after"][order[at - 1][1]] = row
         if at + 1 < len(order):
-            after[row] = order[at + 1][1]
-            before[order[at + 1][1]] = row
+            rows["after"][row] = order[at + 1][1]
+            rows["before"][order[at + 1][1]] = row
 
     def _number(self, kind: str, name: str | None) -> int:
         if name is None:
@@ -265,9 +196,9 @@ class Arena:
         return self._names[kind].setdefault(name, len(self._names[kind]))
 
     def _measure(self) -> float:
-        columns = {name: column.view() for name, column in self._columns.items()}
-        alive = columns["status"] != GONE
-        return conversational(columns["speaker"], columns["before"], columns["length"], alive)
+        rows = self._rows.view()
+        alive = rows["status"] != GONE
+        return conversational(rows["speaker"], rows["before"], rows["length"], alive)
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -279,65 +210,50 @@ class Arena:
             return self._snapshot
 
     def _take(self) -> Snapshot:
-        columns = self._columns
-        pieces = None
-        if self._codes is not None:
-            pieces = Pieces(self._codes.view(), self._norms.view(), self._piece_start.view())
-        index = self._index
-        vectors = None
-        if index is not None:
-            missing = len(self._passage_row) - len(index)
-            if missing:  # passages that came without vectors
-                index.append(np.zeros((missing, index.view().shape[1]), np.float32))
-            vectors = index.view()
+        rows = self._rows.view()
+        vectors = self._passages.filled_vectors()
         return Snapshot(
-            ids=self._ids,  # append-only; readers know how far they may look
+            ids=self._ids,
             row_of=dict(self._row_of),
             active_days=self._active_days,
             conversational=self._conversational,
-            **{name: columns[name].copy() for name in _COPIED},
-            passage_row=self._passage_row.view(),
-            passage_start=self._passage_start.view(),
-            spans=self._spans.view(),
-            index=index,
-            vectors=vectors,
-            pieces=pieces,
             categories=tuple(self._names["category"]),
             sources=dict(self._names["source"]),
+            **{name: rows[name].copy() for name in _COPIED},
+            passage_row=self._passages.rows.view(),
+            passage_start=self._passage_start.view(),
+            spans=self._passages.spans.view(),
+            index=self._passages.vectors,
+            vectors=vectors,
+            pieces=self._passages.pieces(),
         )
 
     def view(self, terms: Sequence[str]) -> tuple[Snapshot, Postings]:
         """A snapshot, and what the keyword index of the same moment has on some terms."""
         with self.lock:
-            return self.snapshot(), self._keywords.select(terms)
+            return self.snapshot(), self._passages.keywords.select(terms)
 
     def piece_frequency(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
         """In how many living passages each piece occurs."""
         with self.lock:
-            known = ids < len(self._piece_df)
-            return np.where(known, self._piece_df[np.where(known, ids, 0)], 0).astype(np.int32)
+            return self._passages.frequency(ids)
 
     def novelty(self, terms: Sequence[str]) -> float:
         """Share of distinct terms that this namespace never heard, in [0, 1]."""
         distinct = set(terms)
         with self.lock:
-            new = sum(not self._keywords.knows(term) for term in distinct)
+            new = sum(not self._passages.keywords.knows(term) for term in distinct)
         return new / len(distinct) if distinct else 0.0
 
-    def last_said(self, source: str | None) -> tuple[bool, int] | None:
-        """(was a question, speaker number) of the last item of a source; None if it has none."""
+    def follows_question(self, source: str, speaker: str | None) -> bool:
+        """Whether what is said next in a source follows a question of another speaker."""
         with self.lock:
-            number = self._names["source"].get(source) if source is not None else None
-            order = self._order.get(number, []) if number is not None else []
+            order = self._order.get(self._names["source"].get(source, -1), [])
             if not order:
-                return None
-            row = order[-1][1]
-            return bool(self._columns["question"][row]), int(self._columns["speaker"][row])
-
-    def speaker_number(self, speaker: str | None) -> int:
-        """The number of a speaker, -1 if never heard."""
-        with self.lock:
-            return self._names["speaker"].get(speaker, -1) if speaker is not None else -1
+                return False
+            last = self._rows[order[-1][1]]
+            other = self._names["speaker"].get(speaker, -1) if speaker is not None else -1
+            return bool(last["question"]) and int(last["speaker"]) != other
 
     # -- the graph ---------------------------------------------------------------------------
 
@@ -396,40 +312,6 @@ class Arena:
             with self.lock:
                 self._neighbours[row] = (known, edges)
         return edges
-
-
-_COLUMNS = {
-    "created": "int64",
-    "started": "int64",
-    "count": "int64",
-    "base_rate": "float64",
-    "importance": "float64",
-    "status": "int64",
-    "pinned": "bool",
-    "held": "bool",
-    "category": "int64",
-    "source": "int64",
-    "speaker": "int64",
-    "before": "int64",
-    "after": "int64",
-    "question": "bool",
-    "length": "int64",
-}
-_COPIED = (
-    "created",
-    "started",
-    "count",
-    "base_rate",
-    "importance",
-    "status",
-    "pinned",
-    "held",
-    "category",
-    "source",
-    "before",
-    "after",
-    "question",
-)  # written in place, or small
 
 
 def _source_order(change: Change) -> tuple[str, int, int]:

@@ -21,7 +21,7 @@ from ebbmem.clock import Clock, day_of, from_micros, utc_now
 from ebbmem.context import Context, render
 from ebbmem.embedding.base import Encoding
 from ebbmem.engine import Engine
-from ebbmem.errors import ExchangeError, InvalidInput, NotFound
+from ebbmem.errors import InvalidInput, NotFound
 from ebbmem.intake import Progress
 from ebbmem.keeper import Keeper
 from ebbmem.policy import Policy

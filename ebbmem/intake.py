@@ -176,8 +176,7 @@ class _Weigher:
         if draft.source in self._last:
             asked, speaker = self._last[draft.source]
             return asked and speaker != draft.speaker
-        said = self._arena.last_said(draft.source)
-        return said is not None and said[0] and said[1] != self._arena.speaker_number(draft.speaker)
+        return self._arena.follows_question(draft.source, draft.speaker)
 
 
 def _with_deadline(memory: Memory, deadline: int | None) -> Memory:

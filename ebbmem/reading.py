@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import lifecycle
-from ebbmem.arena import ACTIVE, FADED, Snapshot
 from ebbmem.checks import check_label
 from ebbmem.clock import DAY
 from ebbmem.errors import InvalidInput
@@ -18,6 +17,7 @@ from ebbmem.policy import Policy
 from ebbmem.records import Memory, Namespace, Recollection, Step
 from ebbmem.results import Explanation, Stats
 from ebbmem.search import Ranking
+from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.store import MemoryStore, State
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import lexical
-from ebbmem.arena import ACTIVE, FADED, Arena, Snapshot
+from ebbmem.arena import Arena
 from ebbmem.cues import DateCue, date_cue
 from ebbmem.embedding.base import Encoding
 from ebbmem.graph import Reached, spread
@@ -23,6 +23,7 @@ from ebbmem.lifecycle import elapsed_days
 from ebbmem.policy import Policy
 from ebbmem.ranking import WEIGHTS, Weights, combined, date_match, sessions, windowed
 from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
+from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.text import keywords
 
 __all__ = ["SHORTLIST", "Found", "Question", "Ranking", "search"]

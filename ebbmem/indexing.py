@@ -1,0 +1,104 @@
+"""The passages of one namespace: keywords, vectors and word pieces, appended side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbmem.embedding.base import Encoding, TokenVectors
+from ebbmem.growing import Growing
+from ebbmem.lexical import KeywordIndex
+from ebbmem.relevance import Pieces
+from ebbmem.vectors import VectorIndex
+
+__all__ = ["PassageIndex"]
+
+
+class PassageIndex:
+    """Passages numbered in the order they came; `make_index` builds the vectors' index."""
+
+    def __init__(self, make_index: Any) -> None:
+        self._make_index = make_index
+        self.keywords = KeywordIndex()
+        self.rows = Growing("int64")
+        self.spans = Growing("int64", 2)
+        self.vectors: VectorIndex | None = None
+        self._codes: Growing | None = None
+        self._norms = Growing("float32")
+        self._ids = Growing("int32")
+        self._starts = Growing("int64")
+        self._starts.append(0)
+        self._frequency = np.zeros(1024, np.int32)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def append(
+        self, row: int, span: tuple[int, int], terms: Sequence[str], encoding: Encoding | None
+    ) -> None:
+        """Add a passage of a row."""
+        if encoding is not None:
+            if self.vectors is None:
+                self.vectors = self._make_index(len(encoding.vector))
+            self._fill(self.vectors)
+            self.vectors.append(encoding.vector[None, :])
+            if encoding.tokens is not None and len(encoding.tokens.ids):
+                self._append_pieces(encoding.tokens)
+        self.keywords.append(terms)
+        self.rows.append(row)
+        self.spans.append(span)
+        self._starts.append(len(self._ids))
+
+    def discard(self, first: int, last: int) -> None:
+        """Passages first:last died: their pieces no longer count."""
+        for passage in range(first, last):
+            begin, end = self._starts[passage], self._starts[passage + 1]
+            self._count(self._ids.view()[begin:end], -1)
+
+    def filled_vectors(self) -> NDArray[np.float32] | None:
+        """(p, d) of all passages, zero for those that came without; None if all did."""
+        if self.vectors is None:
+            return None
+        self._fill(self.vectors)
+        return self.vectors.view()
+
+    def pieces(self) -> Pieces | None:
+        """The word pieces of all passages; None if none has any."""
+        if self._codes is None:
+            return None
+        codes = self._codes.view()
+        new = codes[len(self._norms) :].astype(np.float32)
+        self._norms.extend(np.maximum(np.linalg.norm(new, axis=1), 1e-6))
+        return Pieces(codes, self._norms.view(), self._starts.view())
+
+    def frequency(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """In how many living passages each piece occurs."""
+        known = ids < len(self._frequency)
+        counts = self._frequency[np.where(known, ids, 0)]
+        return np.where(known, counts, 0).astype(np.int32)
+
+    def _fill(self, vectors: VectorIndex) -> None:
+        missing = len(self.rows) - len(vectors)
+        if missing:
+            vectors.append(np.zeros((missing, vectors.view().shape[1]), np.float32))
+
+    def _append_pieces(self, tokens: TokenVectors) -> None:
+        if self._codes is None:
+            self._codes = Growing("int8", tokens.codes.shape[1])
+        self._codes.extend(tokens.codes)
+        self._ids.extend(tokens.ids)
+        self._count(tokens.ids, 1)
+
+    def _count(self, ids: NDArray[np.int32], step: int) -> None:
+        if not len(ids):
+            return
+        distinct = list(set(ids.tolist()))
+        highest = max(distinct)
+        if highest >= len(self._frequency):
+            larger = np.zeros(2 * highest + 2, np.int32)
+            larger[: len(self._frequency)] = self._frequency
+            self._frequency = larger
+        self._frequency[distinct] += step

@@ -1,0 +1,64 @@
+"""What a search reads: one namespace at one moment, immutable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbmem.relevance import Pieces
+from ebbmem.vectors import VectorIndex
+
+__all__ = ["ACTIVE", "FADED", "GONE", "Snapshot"]
+
+ACTIVE, FADED, GONE = 0, 1, 2
+"""Values of `Snapshot.status`."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """n rows (memories) and p passages, numbered in the order they came, dead ones included.
+
+    Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
+    where there is none. `passage_start` has n + 1 entries; `spans` (p, 2) are character
+    offsets. `ids` may have grown since; only the first n belong here.
+    """
+
+    ids: list[str]
+    row_of: dict[str, int]
+    active_days: tuple[int, ...]
+    conversational: float
+    categories: tuple[str, ...]
+    sources: dict[str, int]
+    created: Ints
+    started: Ints
+    count: Ints
+    base_rate: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    status: Ints
+    pinned: NDArray[np.bool_]
+    held: NDArray[np.bool_]
+    category: Ints
+    source: Ints
+    before: Ints
+    after: Ints
+    question: NDArray[np.bool_]
+    passage_row: Ints
+    passage_start: Ints
+    spans: Ints
+    index: VectorIndex | None
+    vectors: NDArray[np.float32] | None
+    pieces: Pieces | None
+
+    def alive(self) -> NDArray[np.bool_]:
+        """(n,) rows that exist, faded ones included."""
+        return np.asarray(self.status != GONE)
+
+    def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) the best of each row's passages of (p,) values."""
+        if len(values) == len(self.status):  # every memory is one passage
+            return values
+        return np.asarray(np.maximum.reduceat(values, self.passage_start[:-1]))
