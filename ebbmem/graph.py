@@ -60,7 +60,9 @@ def spread(
     *,
     floor: float = 0.0,
 ) -> dict[int, Reached]:
-    """Activation of the nodes within two steps of the seeds, the seeds left out.
+    """The nodes within two steps that are activated from elsewhere, more than by themselves.
+
+    A seed is among them if a better one lifts it over its own score.
 
     Args:
         seeds: node -> score in [0, 1].
@@ -80,9 +82,8 @@ def spread(
                 known = improved.get(edge.to) or active.get(edge.to)
                 if activation > 0.0 and (known is None or activation > known.activation):
                     improved[edge.to] = Reached(activation, start.seed, (*start.path, edge))
-        improved = {node: each for node, each in improved.items() if node not in seeds}
         active.update(improved)
         order = sorted(improved, key=lambda node: (-improved[node].activation, node))
         passing = {node: improved[node].activation for node in order[:_SECOND_ROUND]}
         front = {node: activation for node, activation in passing.items() if activation > floor}
-    return {node: each for node, each in active.items() if node not in seeds}
+    return {node: each for node, each in active.items() if each.path}

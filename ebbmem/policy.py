@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ebbmem import decay
+from ebbmem import decay, notebook
 from ebbmem.checks import check_fraction
 from ebbmem.decay import DecayModel, EbbinghausDecay, PowerDecay
 from ebbmem.errors import InvalidInput, UnknownCategory
@@ -172,6 +172,9 @@ class Policy:
             plain[name] = timedelta(seconds=plain[name])
         plain["strength_cap"] = float(plain["strength_cap"])
         return cls(**plain)
+
+    def _repr_html_(self) -> str:
+        return notebook.policy_html(self)
 
     def with_categories(self, categories: Iterable[Category]) -> Self:
         """The same policy with more categories."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from ebbmem import display
+from ebbmem import notebook
 from ebbmem.records import Memory, Namespace, Recollection
 from ebbmem.store import AuditLine
 
@@ -26,7 +26,7 @@ class Recollections(list[Recollection]):
     """What came to mind, best first; a list that shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
-        return display.recollections_html(self)
+        return notebook.recollections_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,4 +97,4 @@ class Stats:
     conversational: float
 
     def _repr_html_(self) -> str:
-        return display.stats_html(self)
+        return notebook.stats_html(self)

@@ -13,12 +13,10 @@ from ebbmem.display import (
     curve,
     excerpt,
     inert,
-    policy_html,
-    recollections_html,
     span,
-    stats_html,
     why,
 )
+from ebbmem.notebook import policy_html, recollections_html, stats_html
 from ebbmem.policy import Policy
 from ebbmem.records import Memory, Recollection, Step
 from ebbmem.results import Stats

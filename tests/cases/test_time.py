@@ -1,0 +1,285 @@
+"""Group C of the pain cases: time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from ebbmem import InvalidInput, MemoryBank
+from ebbmem.testing import ManualClock, TableEmbedder
+
+OpenBank = Callable[..., MemoryBank]
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def exactly(value: float) -> object:
+    return pytest.approx(value, rel=1e-9)
+
+
+# -- TI-1 ------------------------------------------------------------------------------------
+
+
+def test_ti_1_a_memory_from_the_future_is_no_stronger_than_its_twin(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    clock.set(T0 + timedelta(days=30))
+    early = bank.remember("written by a clock ahead", importance=0.5).id
+    clock.set(T0)
+    twin = bank.remember("written now", importance=0.5).id
+    assert bank.strength(early) == bank.strength(twin) == 0.5
+    pruned = bank.prune()
+    assert (pruned.faded, pruned.erased) == ((), ())
+    assert len(bank.list()) == 2
+
+
+def test_ti_1_a_recall_does_not_make_the_future_worse(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("said tomorrow", importance=0.5, at=T0 + timedelta(days=30)).id
+    bank.recall("tomorrow")
+    assert bank.get(id_).recall_count == 1
+    assert bank.strength(id_) == exactly(0.6)
+    clock.set(T0 + timedelta(days=40))
+    assert bank.strength(id_) == exactly(0.191446442987556 * 1.2)
+
+
+def test_ti_1_a_clock_set_back_undoes_no_reinforcement(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    clock.set(T0 + timedelta(days=10))
+    id_ = bank.remember("steady", importance=0.5, at=T0).id
+    bank.recall("steady")
+    used = bank.get(id_).last_reinforced_at
+    clock.set(T0 + timedelta(days=5))
+    bank.recall("steady")
+    assert (bank.get(id_).last_reinforced_at, bank.get(id_).recall_count) == (used, 1)
+    assert bank.strength(id_) == exactly(0.6)
+
+
+# -- TI-2 ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hours", [0, 9, -8])
+def test_ti_2_every_time_zone_gives_the_same_strength(open_bank: OpenBank, hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    now = [T0.astimezone(zone)]
+    bank = open_bank(clock=lambda: now[0])
+    id_ = bank.remember("the zone", importance=0.5).id
+    now[0] = (T0 + timedelta(days=10)).astimezone(zone)
+    assert bank.strength(id_) == exactly(0.191446442987556)
+    assert bank.prune().faded == ()
+    [hit] = bank.recall("zone", reinforce=False)
+    assert hit.strength == exactly(0.191446442987556)
+    assert bank.get(id_).created_at == T0
+
+
+def test_ti_2_a_naive_clock_is_refused_when_the_bank_is_opened(open_bank: OpenBank) -> None:
+    with pytest.raises(InvalidInput, match="clock must carry a time zone"):
+        open_bank(clock=lambda: datetime(2026, 1, 1))
+
+
+def test_ti_2_the_same_instant_in_another_zone_is_the_same_memory_time(
+    open_bank: OpenBank,
+) -> None:
+    bank = open_bank()
+    tokyo = timezone(timedelta(hours=9))
+    one = bank.remember("one", at=T0.astimezone(tokyo))
+    assert (one.created_at, one.created_at.tzinfo) == (T0, UTC)
+
+
+# -- TI-3 ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if not hasattr(time, "tzset"):
+        pytest.skip("this system cannot change the zone of a process")
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_berlin")
+@pytest.mark.parametrize(
+    "stored, read, expected",
+    [
+        ("2026-03-28T12:00+01:00", "2026-03-29T12:00+02:00", 0.746661344062562),
+        ("2026-10-24T12:00+02:00", "2026-10-25T12:00+01:00", 0.742194789062842),
+    ],
+)
+def test_ti_3_a_day_on_which_the_clocks_change_is_not_24_hours(
+    open_bank: OpenBank, stored: str, read: str, expected: float
+) -> None:
+    now = [datetime.fromisoformat(stored)]
+    bank = open_bank(clock=lambda: now[0].astimezone())  # the zone of the process
+    id_ = bank.remember("an assumption", category="assumption", importance=0.8).id
+    now[0] = datetime.fromisoformat(read)
+    assert bank.strength(id_) == exactly(expected)
+
+
+# -- TI-4 ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "elapsed, expected",
+    [
+        (timedelta(hours=12), 0.355123120304780),
+        (timedelta(hours=24), 0.315281076437508),
+        (timedelta(hours=36), 0.279908999093844),
+    ],
+)
+def test_ti_4_ages_are_fractions_of_a_day(
+    open_bank: OpenBank, clock: ManualClock, elapsed: timedelta, expected: float
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("a failure", category="failure", importance=0.4).id
+    clock.advance(elapsed)
+    assert bank.strength(id_) == exactly(expected)
+
+
+def test_ti_4_two_seconds_over_midnight_are_two_seconds(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    clock.set(datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC))
+    id_ = bank.remember("a failure", category="failure", importance=0.4).id
+    clock.set(datetime(2026, 1, 2, 0, 0, 1, tzinfo=UTC))
+    assert bank.strength(id_) == exactly(0.399997796302367)
+
+
+# -- TI-5 ------------------------------------------------------------------------------------
+
+
+def test_ti_5_a_recall_sets_the_clock_back_for_what_it_returned_alone(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    table = {"one": [1.0, 0.0], "two": [0.0, 1.0], "query": [1.0, 0.0]}
+    bank = open_bank(embedder=TableEmbedder(table))
+    one = bank.remember("one", importance=0.6).id
+    two = bank.remember("two", importance=0.6).id
+    clock.advance(days=15)
+    assert bank.strength(one) == exactly(0.172247027907421)
+    [hit] = bank.recall("query", k=1)
+    assert (hit.memory.id, hit.reinforced) == (one, True)
+    assert bank.strength(one) == exactly(0.72)
+    clock.advance(days=5)
+    assert bank.strength(one) == exactly(0.474969794748760)
+    assert bank.strength(two) == exactly(0.113627965960)
+
+
+# -- TI-6 ------------------------------------------------------------------------------------
+
+
+def life(bank: MemoryBank, clock: ManualClock, id_: str) -> None:
+    """From day 20 on, as the case has it."""
+    assert bank.strength(id_) == exactly(0.073303481065175)
+    clock.set(T0 + timedelta(days=23.9))
+    assert bank.prune().faded == ()
+    assert bank.strength(id_) == exactly(0.050410934122472)
+    assert [each.id for each in bank.list()] == [id_]
+    clock.set(T0 + timedelta(days=24))
+    assert bank.strength(id_) == exactly(0.049929304675152)
+    assert bank.prune().faded == (id_,)
+    assert bank.list() == []
+
+
+def test_ti_6_pruning_every_hour_makes_nothing_die_sooner(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(path=":memory:")
+    id_ = bank.remember("pruned every hour", importance=0.5).id
+    for _ in range(480):
+        clock.advance(hours=1)
+        assert bank.prune().faded == ()
+    life(bank, clock, id_)
+
+
+def test_ti_6_pruning_once_makes_nothing_die_later(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank(path=":memory:")
+    id_ = bank.remember("pruned once", importance=0.5).id
+    clock.advance(days=20)
+    bank.prune()
+    life(bank, clock, id_)
+
+
+# -- the daily pass and the two timelines ----------------------------------------------------
+
+ACTIONS = ("say again", "reinforce", "raise importance", "recall faded")
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_whether_the_pass_has_run_makes_no_difference_to_what_has_faded(
+    open_bank: OpenBank, clock: ManualClock, action: str
+) -> None:
+    outcomes = []
+    for name, pruned in (("with", True), ("without", False)):
+        clock.set(T0)
+        bank = open_bank(path=":memory:", namespace=name)
+        id_ = bank.remember("the old lighthouse", importance=0.5).id
+        clock.advance(days=25)
+        if pruned:
+            assert bank.prune().faded == (id_,)
+        if action == "say again":
+            bank.remember("the old lighthouse")
+        elif action == "reinforce":
+            bank.reinforce(id_)
+        elif action == "raise importance":
+            bank.update(id_, importance=1.0)
+        else:
+            bank.recall("lighthouse", include_faded=True)
+        outcomes.append((len(bank.list()), bank.get(id_, include_faded=True).recall_count))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_the_pass_runs_by_itself_at_the_first_write_of_a_day(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("passing", importance=0.5).id
+    clock.advance(days=25)
+    bank.remember("the write")
+    assert bank.get(id_, include_faded=True).status == "faded"
+
+
+def test_the_pass_runs_by_itself_when_a_bank_is_opened(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("passing", importance=0.5).id
+    bank.close()
+    clock.advance(days=25)
+    assert open_bank().get(id_, include_faded=True).status == "faded"
+
+
+def test_what_was_faded_for_purge_after_is_forgotten(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("passing", importance=0.5).id
+    clock.advance(days=25)
+    bank.prune()
+    clock.advance(days=30, seconds=-1)
+    assert bank.prune().erased == ()
+    clock.advance(seconds=1)
+    assert bank.prune().erased == (id_,)
+    assert bank.list(include_faded=True) == []
+
+
+def test_what_is_on_hold_outlives_purge_after(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank()
+    id_ = bank.remember("evidence", importance=0.5).id
+    bank.hold(id_)
+    clock.advance(days=365)
+    bank.prune()
+    clock.advance(days=365)
+    assert bank.prune().erased == ()
+    assert [each.id for each in bank.list(include_faded=True)] == [id_]

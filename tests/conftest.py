@@ -1,0 +1,44 @@
+"""What every test may ask for: a clock moved by hand, a file, banks that are closed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ebbmem import MemoryBank
+from ebbmem.testing import ManualClock
+
+OpenBank = Callable[..., MemoryBank]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Stands at T0 = 2026-01-01T00:00:00Z."""
+    return ManualClock()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where a database may be made, alone in its folder."""
+    folder = tmp_path / "store"
+    folder.mkdir()
+    return folder / "memory.db"
+
+
+@pytest.fixture
+def open_bank(file: Path, clock: ManualClock) -> Iterator[OpenBank]:
+    """`MemoryBank.open` with this test's file and clock, for `u1`, by keywords alone."""
+    opened: list[MemoryBank] = []
+
+    def call(**changes: Any) -> MemoryBank:
+        path = changes.pop("path", file)
+        options = {"namespace": "u1", "embedder": None, "clock": clock, **changes}
+        opened.append(MemoryBank.open(path, **options))
+        return opened[-1]
+
+    yield call
+    for bank in opened:
+        bank.close()

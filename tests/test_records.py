@@ -1,0 +1,158 @@
+"""The values that travel: validated, frozen, silent about texts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbmem.errors import InvalidInput
+from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def memory(text: str = "the safe is behind the picture") -> Memory:
+    return Memory(
+        id="m1",
+        text=text,
+        category="fact",
+        importance=0.5,
+        source=None,
+        position=None,
+        speaker="Ann",
+        created_at=T0,
+        metadata={"key": "private"},
+        last_reinforced_at=None,
+        recall_count=0,
+        fades_at=None,
+        status="active",
+        faded_at=None,
+        pinned=False,
+        held=False,
+    )
+
+
+# -- categories ----------------------------------------------------------------------------------
+
+
+def test_the_built_in_categories_are_the_published_ones() -> None:
+    assert {each.name: (each.base_rate, each.importance) for each in CATEGORIES.values()} == {
+        "strategy": (0.10, (0.6, 0.8)),
+        "fact": (0.16, (0.7, 0.9)),
+        "assumption": (0.20, (0.4, 0.6)),
+        "failure": (0.35, (0.3, 0.5)),
+    }
+
+
+def test_nobody_can_change_the_built_in_categories() -> None:
+    with pytest.raises(TypeError):
+        CATEGORIES["fact"] = Category("fact")  # type: ignore[index]
+
+
+def test_a_category_of_ones_own_fades_like_a_strategy() -> None:
+    assert Category("recipe").base_rate == 0.1
+
+
+@pytest.mark.parametrize("base_rate", [0.0, -0.1, 1e-5, 1001.0, math.nan, math.inf, True, "0.1"])
+def test_a_base_rate_out_of_range_is_refused(base_rate: Any) -> None:
+    with pytest.raises(InvalidInput, match="base_rate"):
+        Category("recipe", base_rate)
+
+
+@pytest.mark.parametrize("importance", [(0.8, 0.6), (-0.1, 0.5), (0.5, 1.1), (math.nan, 1.0)])
+def test_an_importance_range_that_is_none_is_refused(importance: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInput, match="importance"):
+        Category("recipe", 0.1, importance)
+
+
+@pytest.mark.parametrize("importance", [0.5, (0.5,), (0.1, 0.2, 0.3), None])
+def test_an_importance_range_that_is_no_pair_is_invalid_input(importance: Any) -> None:
+    with pytest.raises(InvalidInput, match="importance"):
+        Category("recipe", 0.1, importance)
+
+
+@pytest.mark.parametrize("name", ["", " ", None, 7])
+def test_a_category_needs_a_name(name: Any) -> None:
+    with pytest.raises(InvalidInput, match="category name"):
+        Category(name)
+
+
+# -- drafts --------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip))
+def test_a_draft_keeps_its_text_code_point_for_code_point(text: str) -> None:
+    assert Draft(text=text).text == text
+
+
+def test_the_time_of_a_draft_becomes_utc() -> None:
+    at = datetime(2026, 1, 1, 8, tzinfo=timezone(timedelta(hours=8)))
+    assert Draft(text="tea", at=at).at == T0
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"text": " "}, "text"),
+        ({"text": "\ud800"}, "text"),
+        ({"importance": 1.5}, "importance"),
+        ({"importance": math.nan}, "importance"),
+        ({"source": ""}, "source"),
+        ({"speaker": " "}, "speaker"),
+        ({"id": "x" * 513}, "id"),
+        ({"position": -1}, "position"),
+        ({"at": datetime(2026, 1, 1)}, "at"),
+        ({"pinned": 1}, "pinned"),
+        ({"metadata": {"a": math.nan}}, "metadata.a"),
+        ({"metadata": None}, "metadata"),
+    ],
+    ids=str,
+)
+def test_a_draft_refuses_what_cannot_be_kept_by_the_name_of_the_field(
+    changes: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Draft(**{"text": "tea", **changes})
+    assert caught.value.field == field
+
+
+def test_a_draft_does_not_see_later_changes_to_the_metadata_it_was_given() -> None:
+    metadata = {"tags": ["a"]}
+    draft = Draft(text="tea", metadata=metadata)
+    metadata["tags"].append("b")
+    assert draft.metadata == {"tags": ["a"]}
+
+
+def test_values_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Draft(text="tea").text = "coffee"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        memory().importance = 1.0  # type: ignore[misc]
+
+
+def test_a_memory_shows_itself_without_its_text() -> None:
+    shown = repr(memory())
+    assert "m1" in shown
+    assert not any(secret in shown for secret in ("safe", "Ann", "private"))
+
+
+def test_a_recollection_shows_itself_without_any_text() -> None:
+    found = Recollection(
+        memory=memory(),
+        score=0.5,
+        relevance=0.5,
+        strength=0.5,
+        similarity=None,
+        interaction=None,
+        keyword=0.5,
+        bonuses={},
+        passage="the safe is behind the picture",
+    )
+    assert "safe" not in repr(found)
