@@ -78,14 +78,14 @@ class Keeper:
         return self._store.get(self.namespace, ids[offset:stop])
 
     def strength(self, memory: str | Memory) -> float:
-        """Strength now, in [0, cap]."""
-        record = self.get(memory, include_faded=True) if isinstance(memory, str) else memory
+        """Strength now, in [0, cap], of the memory as it stands now."""
+        record = self._current(memory)
         days = self._arena().snapshot().active_days
         return lifecycle.strength(state_of(record), self._now(), self.policy, days)
 
     def retention(self, memory: str | Memory) -> float:
         """Retention now, in [0, 1]: the bare curve."""
-        record = self.get(memory, include_faded=True) if isinstance(memory, str) else memory
+        record = self._current(memory)
         return reading.retention(
             state_of(record), self._now(), self.policy, self._arena().snapshot().active_days
         )
@@ -216,6 +216,11 @@ class Keeper:
         arena = self._engine.arena(self.namespace)
         arena.catch_up(self.policy)
         return arena
+
+    def _current(self, memory: str | Memory) -> Memory:
+        """The record of today: one that a caller kept may be older than the last recall."""
+        id_ = memory if isinstance(memory, str) else memory.id
+        return self.get(id_, include_faded=True)
 
     def _visible(self, memory: Memory) -> bool:
         state = state_of(memory)

@@ -117,7 +117,7 @@ def test_nothing_fades_before_its_stored_deadline(
     alive: State, policy: Policy, days: list[int], later: int
 ) -> None:
     due = lifecycle.with_deadline(alive, policy)
-    now = T0 + later
+    now = due.clock_start + later
     assert due.fades_at is not None
     if now < due.fades_at - 1:
         assert lifecycle.strength(due, now, policy, days) >= policy.fade_below * (1 - 1e-9)

@@ -238,11 +238,12 @@ def test_nu_4_the_ends_of_the_range_are_accepted(open_bank: OpenBank, importance
 
 
 @pytest.mark.parametrize("on_fade", ["hide", "erase"])
-def test_nu_4_what_fades_on_arrival_is_still_returned_by_remember(
-    open_bank: OpenBank, on_fade: str
+def test_nu_4_what_has_faded_on_arrival_is_still_returned_by_remember(
+    open_bank: OpenBank, clock: ManualClock, on_fade: str
 ) -> None:
     bank = open_bank(policy=Policy(on_fade=on_fade))  # type: ignore[arg-type]
-    assert bank.remember("text", importance=0.0).text == "text"
+    long_ago = clock() - timedelta(days=400)
+    assert bank.remember("text", importance=0.0, at=long_ago).text == "text"
     assert bank.list() == []
 
 
@@ -272,7 +273,7 @@ def test_nu_5_a_vector_with_nan_or_infinity_is_refused(open_bank: OpenBank, text
     bank = unit_bank(open_bank)
     with pytest.raises(EmbeddingError):
         bank.remember(text, importance=0.5)
-    assert [each.text for each in bank.list()] == ["gee", "aitch", "zero"]
+    assert {each.text for each in bank.list()} == {"gee", "aitch", "zero"}
     hits = bank.recall("query", k=2, min_similarity=-1.0)
     assert [each.memory.text for each in hits] == ["gee", "aitch"]
 
@@ -323,6 +324,17 @@ def test_nu_6_similarity_is_a_cosine_and_orders_the_hits(open_bank: OpenBank) ->
     scores = [each.score for each in hits]
     assert all(0.0 <= score <= 1.0 for score in scores)
     assert len(set(scores[:3])) == 3
+
+
+def test_nu_6_no_cosine_lies_outside_its_range(open_bank: OpenBank) -> None:
+    angles = [math.radians(degree) for degree in range(90)]
+    table = {f"t{i}": [math.cos(each), math.sin(each)] for i, each in enumerate(angles)}
+    bank = open_bank(embedder=TableEmbedder(table))
+    bank.remember_many(table)
+    for text in table:
+        [hit] = bank.recall(text, k=1, reinforce=False)
+        assert hit.similarity is not None
+        assert -1.0 <= hit.similarity <= 1.0
 
 
 def test_nu_6_the_opposite_of_a_query_is_not_reinforced(open_bank: OpenBank) -> None:
@@ -384,7 +396,7 @@ def test_nu_8_another_dimension_is_refused_and_harms_nothing(
     assert "(4)" in str(caught.value)
     assert "(8)" in str(caught.value)
     again = open_bank(embedder=TableEmbedder(axes))
-    assert [each.id for each in again.list()] == ids
+    assert {each.id for each in again.list()} == set(ids)
     for i in range(20):
         [hit] = again.recall(f"ask t{i}", k=1, reinforce=False)
         assert hit.similarity == pytest.approx(1.0, abs=1e-6)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ebbmem import InvalidInput, MemoryBank
+from ebbmem import InvalidInput, MemoryBank, Policy
 from ebbmem.testing import ManualClock, TableEmbedder
 
 OpenBank = Callable[..., MemoryBank]
@@ -283,3 +286,114 @@ def test_what_is_on_hold_outlives_purge_after(open_bank: OpenBank, clock: Manual
     clock.advance(days=365)
     assert bank.prune().erased == ()
     assert [each.id for each in bank.list(include_faded=True)] == [id_]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"on_fade": "erase"},
+        {"purge_after": timedelta(0)},
+        {"on_fade": "erase", "timeline": "active"},
+    ],
+    ids=str,
+)
+def test_a_dry_run_says_what_the_run_does(
+    open_bank: OpenBank, clock: ManualClock, changes: dict[str, Any]
+) -> None:
+    bank = open_bank(policy=Policy(**changes))
+    bank.remember_many(["one", "two", "three"])
+    bank.forget(bank.remember("four").id)
+    bank.hold(bank.remember("five", importance=0.5).id)
+    clock.advance(days=90)
+    said = bank.prune(dry_run=True)
+    done = bank.prune()
+    assert set(said.faded) == set(done.faded)
+    assert set(said.erased) == set(done.erased)
+
+
+def test_memories_of_one_moment_are_listed_as_they_were_told(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    told = [f"line number{i}" for i in range(50)]
+    bank.remember_many(told)
+    assert [each.text for each in bank.list()] == told
+
+
+def used_every_day(bank: MemoryBank, clock: ManualClock, days: int) -> None:
+    for _ in range(days):
+        clock.advance(days=1)
+        bank.remember(f"something said on {clock():%x}")
+
+
+def test_on_days_of_use_a_holiday_costs_nothing(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank(policy=Policy.chat())
+    id_ = bank.remember("before the holiday", importance=0.5).id
+    clock.advance(days=400)
+    assert bank.prune().faded == ()
+    assert bank.strength(id_) == 0.5
+    bank.recall("nothing of the kind")
+    assert bank.strength(id_) == exactly(0.5 * math.exp(-0.096))
+
+
+def test_on_days_of_use_the_pass_finds_all_that_recall_hides(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(policy=Policy.chat(prune_every=timedelta(days=999)))
+    id_ = bank.remember("at first", importance=0.5).id
+    used_every_day(bank, clock, 23)
+    assert bank.prune().faded == ()
+    used_every_day(bank, clock, 1)
+    assert bank.prune().faded == (id_,)
+
+
+def test_on_days_of_use_a_pass_before_the_first_use_of_a_day_does_not_miss_that_day(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(policy=Policy.chat(prune_every=timedelta(days=999)))
+    id_ = bank.remember("at first", importance=0.5).id
+    clock.advance(days=30)
+    assert bank.prune().faded == ()  # day 30 is not one of use yet
+    bank.remember("something said on day 30")
+    used_every_day(bank, clock, 23)
+    assert id_ not in {each.id for each in bank.list()}
+    assert bank.prune().faded == (id_,)
+
+
+def test_on_days_of_use_the_pass_sees_days_that_were_told_afterwards(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(policy=Policy.chat(prune_every=timedelta(days=999)))
+    id_ = bank.remember("at first", importance=0.5).id
+    clock.advance(days=40)
+    assert bank.prune().faded == ()
+    for day in range(1, 30):
+        bank.remember(f"told later, about day {day}", at=T0 + timedelta(days=day), pinned=True)
+    assert id_ not in {each.id for each in bank.list()}
+    assert bank.prune().faded == (id_,)
+
+
+def test_an_export_keeps_the_strength_of_what_it_holds(
+    open_bank: OpenBank, clock: ManualClock, file: Path
+) -> None:
+    bank = open_bank(policy=Policy.chat())
+    id_ = bank.remember("at first", importance=0.5).id
+    for _ in range(10):
+        clock.advance(days=1)
+        bank.recall("nothing of the kind")
+    bank.export_jsonl(file.parent / "out.jsonl")
+    copy = open_bank(path=":memory:", policy=Policy.chat())
+    copy.import_file(file.parent / "out.jsonl")
+    assert copy.strength(id_) == exactly(bank.strength(id_))
+
+
+def test_importing_what_is_already_there_changes_nothing(
+    open_bank: OpenBank, clock: ManualClock, file: Path
+) -> None:
+    bank = open_bank()
+    bank.remember("kept", importance=0.5)
+    bank.forget(bank.remember("let go", importance=0.5).id)
+    bank.export_jsonl(file.parent / "out.jsonl")
+    before = bank.list(include_faded=True)
+    clock.advance(days=3)
+    bank.import_file(file.parent / "out.jsonl")
+    assert bank.list(include_faded=True) == before

@@ -1,0 +1,430 @@
+"""A bank against a dictionary: whatever is done to both, they tell the same story.
+
+The model knows the published formula and the rules of the design, and shares no code with
+the package. The pass never runs by itself here, but for the first write of a bank.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import shutil
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
+
+from ebbmem import Held, MemoryBank, NotFound, Policy, Recollection
+from ebbmem.testing import HashingEmbedder, ManualClock
+
+RATES = {"strategy": 0.10, "fact": 0.16, "assumption": 0.20, "failure": 0.35}
+THRESHOLD, SPACING, PURGE = 0.05, timedelta(minutes=10), timedelta(days=30)
+NEVER = timedelta(days=36_500)
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
+TEXTS = (
+    "alice keeps three parrots in her kitchen",
+    "the harbour closes during winter storms",
+    "quarterly invoices belong on the shared drive",
+    "grandmother baked walnut bread every sunday",
+    "retry failed uploads with exponential backoff",
+    "marathon training starts before sunrise",
+    "我住在大阪，养了两只猫",
+    "the violin was repaired by a luthier in cremona",
+    "deploying on fridays broke production twice",
+    "saturn has rings made of ice \U0001fa90",
+)
+
+categories = st.sampled_from(sorted(RATES))
+importances = st.one_of(st.sampled_from([0.0, 0.05, 0.5, 1.0]), st.floats(0.0, 1.0))
+steps = st.one_of(
+    st.integers(1, 90).map(lambda n: timedelta(minutes=n)),
+    st.integers(1, 24 * 40).map(lambda n: timedelta(hours=n)),
+)
+
+
+@dataclass
+class Fact:
+    """What the model knows of one memory."""
+
+    text: str
+    category: str
+    importance: float
+    created: datetime
+    pinned: bool
+    last: datetime | None = None
+    count: int = 0
+    faded_at: datetime | None = None
+    held: bool = False
+
+
+class BankMachine(RuleBasedStateMachine):
+    policy = Policy(prune_every=NEVER)
+    ids = Bundle("ids")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.clock = ManualClock()
+        self.facts: dict[str, Fact] = {}
+        self.days: set[int] = set()
+        self.passed_once = False
+        self.bank = self.opened(self.policy)
+
+    def opened(self, policy: Policy | None) -> MemoryBank:
+        return MemoryBank.open(
+            self.folder / "memory.db",
+            namespace=("model", "one"),
+            embedder=HashingEmbedder(),
+            policy=policy,
+            clock=self.clock,
+        )
+
+    def teardown(self) -> None:
+        self.bank.close()
+        shutil.rmtree(self.folder)
+
+    # -- the model ---------------------------------------------------------------------------
+
+    @property
+    def now(self) -> datetime:
+        return self.clock()
+
+    @staticmethod
+    def start(fact: Fact) -> datetime:
+        return max(fact.created, fact.last or fact.created)
+
+    def elapsed(self, fact: Fact, when: datetime) -> float:
+        wall = max((when - self.start(fact)) / timedelta(days=1), 0.0)
+        if self.policy.timeline == "wall":
+            return wall
+        first, last = day(self.start(fact)), day(when)
+        return min(wall, float(sum(first < each <= last for each in self.days)))
+
+    def strength(self, fact: Fact, when: datetime | None = None) -> float:
+        rate = RATES[fact.category] * (1.0 - 0.8 * fact.importance)
+        kept = math.exp(-rate * self.elapsed(fact, when or self.now))
+        return min(1.0, fact.importance * kept * (1.0 + 0.2 * fact.count))
+
+    def weak(self, fact: Fact) -> bool:
+        return not fact.pinned and self.strength(fact) < THRESHOLD
+
+    def hidden(self, fact: Fact) -> bool:
+        return fact.faded_at is not None or self.weak(fact)
+
+    def spaced(self, fact: Fact) -> bool:
+        return fact.last is None or self.now - fact.last >= SPACING
+
+    def reinforce_fact(self, fact: Fact) -> bool:
+        if fact.faded_at is not None or not self.spaced(fact):
+            return False
+        fact.last, fact.count = self.now, fact.count + 1
+        return True
+
+    def revive(self, fact: Fact) -> None:
+        if self.hidden(fact):
+            fact.faded_at, fact.last = None, self.now
+
+    def settle(self) -> tuple[set[str], set[str]]:
+        """What the pass does: ids it fades, ids it forgets."""
+        faded = {id_ for id_, fact in self.facts.items() if not fact.faded_at and self.weak(fact)}
+        for id_ in faded:
+            self.facts[id_].faded_at = self.now
+        forgotten = {
+            id_
+            for id_, fact in self.facts.items()
+            if fact.faded_at and not fact.held and self.now - fact.faded_at >= PURGE
+        }
+        for id_ in forgotten:
+            del self.facts[id_]
+        return faded, forgotten
+
+    def known(self, id_: str) -> bool:
+        """Whether the model has it; if not, neither may the bank."""
+        if id_ in self.facts:
+            return True
+        for call in (self.bank.pin, self.bank.restore, self.bank.erase, self.bank.reinforce):
+            with pytest.raises(NotFound):
+                call(id_)
+        return False
+
+    # -- what is done ------------------------------------------------------------------------
+
+    @initialize()
+    def begin(self) -> None:
+        assert self.bank.list() == []
+
+    @rule(
+        target=ids,
+        text=st.sampled_from(TEXTS),
+        category=categories,
+        importance=importances,
+        pinned=st.booleans(),
+        shift=st.one_of(st.none(), st.integers(-24 * 60, 24 * 20)),
+    )
+    def remember(
+        self, text: str, category: str, importance: float, pinned: bool, shift: int | None
+    ) -> Any:
+        at = None if shift is None else self.now + timedelta(hours=shift)
+        said = next((id_ for id_, fact in self.facts.items() if fact.text == text), None)
+        if said is not None and self.hidden(self.facts[said]):
+            self.prune()  # see test_whether_the_pass_has_run_makes_no_difference...
+            said = said if said in self.facts else None
+        memory = self.bank.remember(
+            text, category=category, importance=importance, pinned=pinned, at=at
+        )
+        self.days.add(day(at or self.now))
+        if said is None:
+            assert memory.id not in self.facts
+            self.facts[memory.id] = Fact(text, category, importance, at or self.now, pinned)
+        else:
+            assert memory.id == said
+            self.say_again(self.facts[said], memory.recall_count)
+        if not self.passed_once:
+            self.passed_once = True
+            self.settle()
+        return memory.id if said is None else multiple()
+
+    def say_again(self, fact: Fact, count: int) -> None:
+        was_hidden = self.hidden(fact)
+        self.revive(fact)
+        if was_hidden:  # revived, and perhaps counted as well
+            assert count in (fact.count, fact.count + 1)
+            fact.count = count
+        elif self.now - fact.created >= SPACING:
+            self.reinforce_fact(fact)
+
+    @precondition(lambda self: self.facts)
+    @rule(id_=ids, reinforce=st.booleans(), k=st.integers(1, 10))
+    def recall(self, id_: str, reinforce: bool, k: int) -> None:
+        text = self.facts[id_].text if id_ in self.facts else "parrots in the harbour"
+        hits = self.bank.recall(text, k, reinforce=reinforce)
+        assert len(hits) <= k
+        assert len({hit.memory.id for hit in hits}) == len(hits)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        for hit in hits:
+            fact = self.facts[hit.memory.id]
+            assert not self.hidden(fact)
+            assert hit.strength == pytest.approx(self.strength(fact), rel=1e-9)
+            assert 0.0 <= hit.score <= 1.0
+        if id_ in self.facts and not self.hidden(self.facts[id_]):
+            assert hits[0].memory.id == id_
+            assert hits[0].via == ()
+        used = counted(hits) if reinforce else set()
+        expected = {each for each in used if self.spaced(self.facts[each])}
+        assert {hit.memory.id for hit in hits if hit.reinforced} == expected
+        for each in expected:
+            self.reinforce_fact(self.facts[each])
+        if reinforce:
+            self.days.add(day(self.now))
+
+    @rule(id_=ids)
+    def reinforce(self, id_: str) -> None:
+        if not self.known(id_):
+            return
+        if self.hidden(self.facts[id_]):
+            self.prune()  # see test_whether_the_pass_has_run_makes_no_difference...
+        if id_ in self.facts:
+            counts = self.reinforce_fact(self.facts[id_])
+            assert [each.id for each in self.bank.reinforce(id_)] == [id_] * counts
+            self.days.add(day(self.now))
+
+    @rule(id_=ids, category=st.none() | categories, importance=st.none() | importances)
+    def update(self, id_: str, category: str | None, importance: float | None) -> None:
+        if not self.known(id_):
+            return
+        if self.hidden(self.facts[id_]):
+            self.prune()  # see test_whether_the_pass_has_run_makes_no_difference...
+        if (fact := self.facts.get(id_)) is not None:
+            fact.category = category or fact.category
+            fact.importance = fact.importance if importance is None else importance
+            changed = self.bank.update(id_, category=category, importance=importance)
+            assert (changed.category, changed.importance) == (fact.category, fact.importance)
+
+    @rule(id_=ids, text=st.sampled_from([f"{text} indeed" for text in TEXTS]))
+    def reword(self, id_: str, text: str) -> None:
+        others = {fact.text for other, fact in self.facts.items() if other != id_}
+        if self.known(id_) and text not in others:
+            self.facts[id_].text = text
+            assert self.bank.update(id_, text=text).text == text
+
+    @rule(id_=ids)
+    def forget(self, id_: str) -> None:
+        fact = self.facts.get(id_)
+        if fact is None or self.hidden(fact):
+            with pytest.raises(NotFound):
+                self.bank.forget(id_)
+            return
+        self.bank.forget(id_)
+        fact.faded_at, fact.pinned = self.now, False
+
+    @rule(id_=ids)
+    def restore(self, id_: str) -> None:
+        if self.known(id_):
+            revived = self.hidden(self.facts[id_])
+            assert [each.id for each in self.bank.restore(id_)] == [id_] * revived
+            self.revive(self.facts[id_])
+
+    @rule(id_=ids, on=st.booleans())
+    def pin(self, id_: str, on: bool) -> None:
+        if self.known(id_):
+            fact = self.facts[id_]
+            if on:
+                self.revive(fact)
+                self.bank.pin(id_)
+            else:
+                self.bank.unpin(id_)
+            fact.pinned = on
+
+    @rule(id_=ids, on=st.booleans())
+    def hold(self, id_: str, on: bool) -> None:
+        if self.known(id_):
+            (self.bank.hold if on else self.bank.release)(id_)
+            self.facts[id_].held = on
+
+    @rule(id_=consumes(ids))
+    def erase(self, id_: str) -> Any:
+        if not self.known(id_):
+            return
+        if self.facts[id_].held:
+            with pytest.raises(Held):
+                self.bank.erase(id_)
+            self.bank.release(id_)
+        assert self.bank.erase([id_, id_]) == 1
+        del self.facts[id_]
+
+    @rule(by=steps)
+    def wait(self, by: timedelta) -> None:
+        self.clock.advance(by)
+
+    @rule()
+    def prune(self) -> None:
+        said = self.bank.prune(dry_run=True)
+        done = self.bank.prune()
+        faded, forgotten = self.settle()
+        assert (set(said.faded), set(said.erased)) == (faded, forgotten)
+        assert (set(done.faded), set(done.erased)) == (faded, forgotten)
+
+    @rule()
+    def reopen(self) -> None:
+        self.bank.close()
+        self.bank = self.opened(None)
+        assert self.bank.policy == self.policy
+
+    @rule()
+    def move(self) -> None:
+        """Out and in again: at a time when nothing is due."""
+        out, back = io.StringIO(), io.StringIO()
+        self.bank.export_jsonl(out)
+        with MemoryBank.open(
+            namespace="copy", embedder="hashing", policy=self.policy, clock=lambda: LONG_AGO
+        ) as copy:
+            if self.facts:
+                copy.import_file(io.StringIO(out.getvalue()))
+            copy.export_jsonl(back)
+        assert out.getvalue().splitlines()[1:] == back.getvalue().splitlines()[1:]
+
+    @rule(id_=ids, text=st.sampled_from(TEXTS))
+    def explain(self, id_: str, text: str) -> None:
+        if id_ not in self.facts:
+            with pytest.raises(NotFound):
+                self.bank.explain(text, id_)
+            return
+        found = self.bank.explain(text, id_, k=3)
+        if self.hidden(self.facts[id_]):
+            assert found.outcome == "faded"
+        recalled = [hit.memory.id for hit in self.bank.recall(text, 3, reinforce=False)]
+        assert (found.outcome == "recalled") == (id_ in recalled)
+
+    # -- what must hold ----------------------------------------------------------------------
+
+    @invariant()
+    def the_bank_lists_what_the_model_knows(self) -> None:
+        everything = {each.id: each for each in self.bank.list(include_faded=True)}
+        assert everything.keys() == self.facts.keys()
+        shown = [each.id for each in self.bank.list()]
+        assert set(shown) == {id_ for id_, fact in self.facts.items() if not self.hidden(fact)}
+        assert shown == sorted(shown, key=lambda id_: (self.facts[id_].created, id_))
+        for id_, memory in everything.items():
+            fact = self.facts[id_]
+            assert (memory.text, memory.category) == (fact.text, fact.category)
+            assert (memory.importance, memory.created_at) == (fact.importance, fact.created)
+            assert (memory.recall_count, memory.last_reinforced_at) == (fact.count, fact.last)
+            assert (memory.pinned, memory.held) == (fact.pinned, fact.held)
+            assert memory.faded_at == fact.faded_at
+            assert self.bank.strength(id_) == pytest.approx(self.strength(fact), rel=1e-9)
+            self.check_deadline(fact, memory.fades_at)
+
+    def check_deadline(self, fact: Fact, fades_at: datetime | None) -> None:
+        """On the wall clock exact; on days of use never too late, whatever days are used."""
+        if fact.pinned or fact.faded_at:
+            assert fades_at is None
+        elif not self.hidden(fact):
+            assert fades_at is not None
+            if self.policy.timeline == "wall":
+                just_before = fades_at - timedelta(microseconds=2)
+                assert self.strength(fact, fades_at) < THRESHOLD
+                assert self.strength(fact, just_before) >= THRESHOLD * (1 - 1e-12)
+
+    @invariant()
+    def the_numbers_add_up(self) -> None:
+        stats = self.bank.stats()
+        shown = [fact for fact in self.facts.values() if not self.hidden(fact)]
+        assert (stats.active, stats.faded) == (len(shown), len(self.facts) - len(shown))
+        assert stats.pinned == sum(fact.pinned for fact in self.facts.values())
+        assert stats.held == sum(fact.held for fact in self.facts.values())
+        assert stats.recalls == sum(fact.count for fact in self.facts.values())
+        soon = {each.memory.id for each in self.bank.forecast(7)}
+        if self.policy.timeline == "wall":
+            week = self.now + timedelta(days=7)
+            assert soon == {
+                id_
+                for id_, fact in self.facts.items()
+                if not self.hidden(fact)
+                and not fact.pinned
+                and self.strength(fact, week) < THRESHOLD
+            }
+
+
+class ChatMachine(BankMachine):
+    policy = Policy.chat(prune_every=NEVER)
+
+
+def day(when: datetime) -> int:
+    return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(days=1)
+
+
+def counted(hits: list[Recollection]) -> set[str]:
+    """Found directly, relevant at all, and at least half as relevant as the best."""
+    direct = [hit for hit in hits if not hit.via]
+    best = max((hit.relevance for hit in direct), default=0.0)
+    return {hit.memory.id for hit in direct if hit.relevance >= 0.5 * best and hit.relevance > 0.0}
+
+
+QUICK = settings(
+    max_examples=25,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+TestOnTheWallClock = BankMachine.TestCase
+TestOnTheWallClock.settings = QUICK
+TestOnDaysOfUse = ChatMachine.TestCase
+TestOnDaysOfUse.settings = QUICK

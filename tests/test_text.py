@@ -1,0 +1,188 @@
+"""Text as keywords and as passages."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbmem.text import PASSAGE_WORDS, count_words, is_cjk, keywords, passages, spoken, words
+
+GOLDEN: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "golden" / "keywords.json").read_text(encoding="utf-8")
+)
+relaxed = settings(deadline=None, max_examples=150)
+long_texts = st.lists(
+    st.sampled_from(["tea", "a.b", "wait!", "Why?", "\n", "\n\n", "咖啡", "好。", "東京タワー", "서울", "👍"])
+    | st.text(max_size=6),
+    min_size=60,
+    max_size=300,
+).map(" ".join) | st.text("喝咖啡。！ a", min_size=150, max_size=600)
+
+
+def bare(text: str) -> str:
+    """Everything that is not white space."""
+    return "".join(text.split())
+
+
+# -- keywords ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", GOLDEN, ids=lambda row: f"{row['language']}: {row['text'][:12]}")
+def test_keywords_are_the_golden_ones(row: dict[str, Any]) -> None:
+    assert keywords(row["text"]) == row["keywords"]
+
+
+def test_composed_and_decomposed_letters_are_the_same_word() -> None:
+    assert keywords(unicodedata.normalize("NFD", "Café Übung")) == keywords("Café Übung")
+
+
+def test_inflections_meet_in_their_stem() -> None:
+    assert {each for text in ("connect", "connected", "Connecting") for each in keywords(text)} == {
+        "connect"
+    }
+
+
+def test_a_possessive_is_found_by_the_bare_name() -> None:
+    assert keywords("Anna's") == keywords("Anna’s") == keywords("Anna")
+
+
+def test_a_dotted_capital_i_does_not_cut_its_word() -> None:
+    assert words("İstanbul")[-1].endswith("istanbul")
+
+
+def test_a_blob_is_cut_to_a_term_of_64_characters() -> None:
+    assert keywords("x" * 10_000) == ["x" * 64]
+
+
+def test_a_chinese_word_is_found_inside_a_longer_run() -> None:
+    assert set(keywords("咖啡")) <= set(keywords("我每天早上喝咖啡"))
+
+
+def test_words_keep_runs_of_chinese_whole() -> None:
+    assert words("Hello 世界, Don’t") == ["hello", "世界", "don't"]
+
+
+def test_stems_are_the_same_in_every_thread() -> None:
+    text = "running connections generously organised"
+    with ThreadPoolExecutor(4) as pool:
+        assert len({tuple(each) for each in pool.map(keywords, [text] * 64)}) == 1
+
+
+@relaxed
+@given(st.text())
+def test_any_text_has_keywords_that_are_short_and_not_blank(text: str) -> None:
+    for term in keywords(text):
+        assert term.strip() == term != ""
+        assert len(term) <= 64
+
+
+@relaxed
+@given(st.text(), st.text())
+def test_keywords_of_two_lines_are_those_of_each(one: str, other: str) -> None:
+    assert keywords(f"{one}\n{other}") == keywords(one) + keywords(other)
+
+
+# -- lengths -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("", 0), ("  ", 0), ("one", 1), ("one two", 2), ("咖啡", 1), ("咖啡店", 2), ("喝 tea", 2), ("a。b", 1)],
+)
+def test_two_cjk_characters_count_as_one_word(text: str, length: int) -> None:
+    assert count_words(text) == length
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("tea", False), ("茶", True), ("ひ", True), ("カ", True), ("한", True), ("é", False), ("。", False)],
+)
+def test_han_kana_and_hangul_are_cjk(text: str, found: bool) -> None:
+    assert is_cjk(text) is found
+
+
+def test_who_said_it_is_part_of_what_is_indexed() -> None:
+    assert spoken("Ann", "tea") == "Ann: tea"
+    assert spoken(None, "tea") == "tea"
+
+
+# -- passages ------------------------------------------------------------------------------------
+
+
+def test_a_short_text_is_one_passage_as_it_stands() -> None:
+    text = "  I like tea.  "
+    assert passages(text) == [(0, len(text))]
+
+
+def test_eighty_words_are_one_passage_and_eighty_one_are_two() -> None:
+    assert len(passages(" ".join(["word"] * 80))) == 1
+    assert len(passages(" ".join(["word"] * 81))) == 2
+
+
+def test_passages_end_where_sentences_end() -> None:
+    sentences = [" ".join([f"word{number}"] * 29) + " end." for number in range(4)]
+    text = " ".join(sentences)
+    cut = [text[start:stop] for start, stop in passages(text)]
+    assert cut == [" ".join(sentences[:2]), " ".join(sentences[2:])]
+
+
+def test_a_sentence_over_the_limit_is_cut_between_words() -> None:
+    text = " ".join(f"word{number}" for number in range(200))
+    cut = [text[start:stop].split() for start, stop in passages(text)]
+    assert [len(each) for each in cut] == [80, 80, 40]
+    assert sum(cut, []) == text.split()
+
+
+def test_a_long_chinese_text_is_cut_at_its_full_stops() -> None:
+    sentence = "我每天早上在咖啡店喝一杯咖啡，" * 5 + "然后去上班。"  # 76 characters, 38 words
+    text = sentence * 4
+    cut = [text[start:stop] for start, stop in passages(text)]
+    assert cut == [sentence * 2, sentence * 2]
+
+
+def test_a_long_chinese_text_without_stops_is_cut_between_characters() -> None:
+    text = "茶" * 500
+    cut = [text[start:stop] for start, stop in passages(text)]
+    assert [len(each) for each in cut] == [160, 160, 160, 20]
+
+
+def test_a_long_text_without_spaces_is_one_word() -> None:
+    assert passages("x" * 10_000) == [(0, 10_000)]
+
+
+def test_the_limit_is_the_callers() -> None:
+    assert [len(each) for each in [passages("a b c d e", limit=2)]] == [3]
+
+
+@relaxed
+@given(st.one_of(st.text(), long_texts))
+def test_passages_lie_in_order_within_the_text_and_hold_all_of_it(text: str) -> None:
+    cut = passages(text)
+    flat = [edge for span in cut for edge in span]
+    assert flat == sorted(flat)
+    assert all(0 <= start <= stop <= len(text) for start, stop in cut)
+    assert bare("".join(text[start:stop] for start, stop in cut)) == bare(text)
+
+
+@relaxed
+@given(long_texts)
+def test_no_passage_is_longer_than_the_limit_or_blank(text: str) -> None:
+    cut = passages(text)
+    assert all(count_words(text[start:stop]) <= PASSAGE_WORDS for start, stop in cut)
+    if text.strip():
+        assert all(text[start:stop].strip() for start, stop in cut)
+
+
+@relaxed
+@given(long_texts)
+def test_passages_hold_every_keyword_of_the_text(text: str) -> None:
+    found = {term for start, stop in passages(text) for term in keywords(text[start:stop])}
+    single = {term for term in keywords(text) if not is_cjk(term) or len(term) == 1}
+    assert single <= found
