@@ -20,7 +20,6 @@ from ebbmem.graph import MAX_DEGREE, SIMILAR_SHARE, Edge, strongest
 from ebbmem.growing import Growing
 from ebbmem.indexing import PassageIndex
 from ebbmem.lexical import Postings
-from ebbmem.policy import Policy
 from ebbmem.ranking import conversational
 from ebbmem.records import Namespace
 from ebbmem.snapshot import ACTIVE, FADED, GONE, Snapshot
@@ -36,7 +35,6 @@ _STATE = (
     ("created", "i8"),
     ("started", "i8"),
     ("count", "i8"),
-    ("base_rate", "f8"),
     ("importance", "f8"),
     ("status", "i8"),
     ("pinned", "?"),
@@ -90,7 +88,7 @@ class Arena:
 
     # -- catching up -------------------------------------------------------------------------
 
-    def catch_up(self, policy: Policy) -> None:
+    def catch_up(self) -> None:
         """Read what changed since the last call: usually one query that finds nothing."""
         with self.lock:
             changes = self._store.changes(self._ns, self._seq)
@@ -100,21 +98,21 @@ class Arena:
             if changes.rows or changes.active_days != self._active_days:
                 self._snapshot = None
             for change in sorted(changes.rows, key=_source_order):
-                self._apply(change, policy)
+                self._apply(change)
             self._active_days = changes.active_days
             self.embedder = changes.embedder
             self._seq = changes.seq
             if any(change.content or change.state is None for change in changes.rows):
                 self._conversational = self._measure()
 
-    def _apply(self, change: Change, policy: Policy) -> None:
+    def _apply(self, change: Change) -> None:
         row = self._row_of.get(change.id)
         if row is not None and (change.state is None or change.content is not None):
             self._kill(change.id, row)
         if change.state is None:
             self._links.pop(change.id, None)
             return
-        facts = self._facts(change.state, policy)
+        facts = self._facts(change.state)
         if change.content is not None:
             self._append(change.id, facts, change.content)
         elif row is not None:
@@ -123,13 +121,12 @@ class Arena:
                 record[name] = value
         self._links[change.id] = change.links
 
-    def _facts(self, state: State, policy: Policy) -> tuple[object, ...]:
+    def _facts(self, state: State) -> tuple[object, ...]:
         """The values of `_STATE`."""
         return (
             state.created_at,
             state.clock_start,
             state.recall_count,
-            policy.category(state.category).base_rate,
             state.importance,
             _STATUS[state.status],
             state.pinned,

@@ -6,7 +6,7 @@
     ├── InvalidInput (ValueError)    the caller gave something that cannot be used
     │   └── UnknownCategory          a category that nobody registered
     ├── NotFound (LookupError)       no such memory in this namespace
-    ├── Held                         a memory under legal hold cannot be erased
+    ├── Held                         a memory under legal hold would be lost
     ├── MissingExtra (ImportError)   an optional part is not installed
     ├── EmbeddingError               the embedder failed or returned nonsense
     │   └── FingerprintMismatch      the database was written with another embedder
@@ -76,11 +76,11 @@ class NotFound(EbbmemError, LookupError):
 
 
 class Held(EbbmemError):
-    """A memory under legal hold cannot be erased; `release` it first."""
+    """A memory under legal hold can be neither erased nor reworded; `release` it first."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self.ids = tuple(ids)
-        super().__init__(f"under legal hold, cannot be erased: {', '.join(ids)}")
+        super().__init__(f"under legal hold: {', '.join(map(repr, ids))}")
 
 
 class MissingExtra(EbbmemError, ImportError):

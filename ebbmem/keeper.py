@@ -7,14 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ebbmem import daily, lifecycle, reading
-from ebbmem.arena import Arena
 from ebbmem.checks import check_fraction, check_label, is_number
-from ebbmem.clock import Clock, day_of, from_micros, to_micros, utc
-from ebbmem.embedding.base import Fingerprint
-from ebbmem.engine import Engine
+from ebbmem.clock import day_of, from_micros
 from ebbmem.errors import InvalidInput, NotFound
-from ebbmem.policy import Policy
-from ebbmem.records import Memories, Memory, Namespace
+from ebbmem.opening import Opened
+from ebbmem.records import Memories, Memory
 from ebbmem.results import AuditTrail, Forecast, Forecasts, Pruned, Stats
 from ebbmem.store import State
 from ebbmem.store.schema import state_of
@@ -22,32 +19,12 @@ from ebbmem.store.schema import state_of
 __all__ = ["Keeper", "check_ids"]
 
 
-class Keeper:
+class Keeper(Opened):
     """The part of `MemoryBank` that takes ids.
 
     One id may stand for a list of one, and an unknown one raises `NotFound` before anything
     is done.
     """
-
-    def __init__(
-        self, engine: Engine, ns: Namespace, policy: Policy, clock: Clock, *, maintain: bool
-    ) -> None:
-        self._maintain = maintain
-        self._engine = engine
-        self._store = engine.store
-        self._clock = clock
-        self.namespace = ns
-        self.policy = policy
-        self._pass_due = 0
-
-    @property
-    def path(self) -> str:
-        return self._store.path
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """Of the embedder in use."""
-        return self._engine.fingerprint
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -209,14 +186,6 @@ class Keeper:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _now(self) -> int:
-        return to_micros(utc(self._clock(), "clock"))
-
-    def _arena(self) -> Arena:
-        arena = self._engine.arena(self.namespace)
-        arena.catch_up(self.policy)
-        return arena
-
     def _current(self, memory: str | Memory) -> Memory:
         """The record of today: one that a caller kept may be older than the last recall."""
         id_ = memory if isinstance(memory, str) else memory.id
@@ -255,16 +224,6 @@ class Keeper:
             self.namespace, listed, edit, action=lambda _: action, day=day, now=when
         )
         return self._store.get(self.namespace, [state.id for state in changed])
-
-    def _run_daily_pass(self, now: int) -> None:
-        """At most once in `prune_every`, whoever comes first."""
-        every = int(self.policy.prune_every.total_seconds() * 1e6)
-        if now < self._pass_due or not self._maintain:
-            return
-        self._pass_due = now + every
-        if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
-            days = self._arena().snapshot().active_days
-            daily.run(self._store, self.namespace, self.policy, days, now)
 
 
 def check_ids(ids: object) -> list[str]:

@@ -157,6 +157,8 @@ class Policy:
     def from_json(cls, line: str) -> Self:
         """The policy a namespace was last opened with; raises `InvalidInput` on a foreign curve."""
         plain = json.loads(line)
+        if unknown := set(plain) - {each.name for each in fields(cls)}:
+            raise InvalidInput("policy", f"of this namespace has {sorted(unknown)}; upgrade ebbmem")
         if plain["curve"] not in _CURVES:
             raise InvalidInput(
                 "policy",

@@ -179,7 +179,9 @@ def explained(
 def strengths(snapshot: Snapshot, now: int, policy: Policy) -> NDArray[np.float64]:
     """(n,) strength of every row at `now`."""
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
-    return policy.strength(snapshot.base_rate, snapshot.importance, snapshot.count, elapsed)
+    return policy.strength(
+        snapshot.base_rates(policy), snapshot.importance, snapshot.count, elapsed
+    )
 
 
 def hidden(snapshot: Snapshot, now: int, policy: Policy) -> Mask:
@@ -204,7 +206,7 @@ def due_within(
     snapshot: Snapshot, now: int, policy: Policy, days: float
 ) -> list[tuple[str, float, int]]:
     """(id, strength, earliest instant of fading) of what can fade within `days`, soonest first."""
-    lifetimes = policy.lifetime(snapshot.base_rate, snapshot.importance, snapshot.count)
+    lifetimes = policy.lifetime(snapshot.base_rates(policy), snapshot.importance, snapshot.count)
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
     left = np.maximum(lifetimes - elapsed, 0.0)
     mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~hidden(snapshot, now, policy)

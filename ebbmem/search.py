@@ -152,7 +152,8 @@ def search(
     snapshot, postings = arena.view(question.terms)
     alive = snapshot.alive()
     elapsed = elapsed_days(snapshot.started, now, policy, snapshot.active_days)
-    strength = policy.strength(snapshot.base_rate, snapshot.importance, snapshot.count, elapsed)
+    rates = snapshot.base_rates(policy)
+    strength = policy.strength(rates, snapshot.importance, snapshot.count, elapsed)
     hidden = (snapshot.status == FADED) | (
         (snapshot.status == ACTIVE) & ~snapshot.pinned & (strength < policy.fade_below)
     )

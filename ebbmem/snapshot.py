@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem.policy import Policy
 from ebbmem.relevance import Pieces
 from ebbmem.vectors import VectorIndex
 
@@ -36,7 +37,6 @@ class Snapshot:
     created: Ints
     started: Ints
     count: Ints
-    base_rate: NDArray[np.float64]
     importance: NDArray[np.float64]
     status: Ints
     pinned: NDArray[np.bool_]
@@ -56,6 +56,11 @@ class Snapshot:
     def alive(self) -> NDArray[np.bool_]:
         """(n,) rows that exist, faded ones included."""
         return np.asarray(self.status != GONE)
+
+    def base_rates(self, policy: Policy) -> NDArray[np.float64]:
+        """(n,) decay per day at importance 0, as a policy has the categories."""
+        known = [policy.category(name).base_rate for name in self.categories]
+        return np.asarray(known, np.float64)[self.category]
 
     def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the best of each row's passages of (p,) values."""

@@ -8,6 +8,7 @@ namespace's next `change_seq`, so that `changes(since)` can tell a reader what i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -147,6 +148,10 @@ class MemoryStore(Protocol):
 
     def fingerprint(self) -> Fingerprint | None:
         """The embedder the vectors come from; dimension 0: none; None: nothing written yet."""
+        ...
+
+    def together(self) -> AbstractContextManager[object]:
+        """Writes inside it are one transaction."""
         ...
 
     def add(

@@ -71,29 +71,36 @@ class Connection:
         with self._lock:
             self._db.close()
 
+    def _inside(self) -> bool:
+        return self._db.in_transaction
+
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """The connection for statements that see one state of the database."""
         with self._lock, self._translated():
-            if self._db.in_transaction:  # inside a write of the same thread
+            if self._inside():  # inside a write of the same thread
                 yield self._db
                 return
             self._db.execute("BEGIN")
             try:
                 yield self._db
             finally:
-                self._db.execute("ROLLBACK")
+                if self._inside():
+                    self._db.execute("ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """The connection inside a transaction: all of it or nothing."""
+        """The connection inside a transaction: all of it or nothing. Inner ones join outer ones."""
         with self._lock, self._translated():
+            if self._inside():
+                yield self._db
+                return
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:
+                if self._inside():
                     self._db.execute("ROLLBACK")
                 raise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,9 @@ class SQLiteStore:
         with self.connection.read() as db:
             found = current_embedder(db)
         return None if found is None else found[1]
+
+    def together(self) -> AbstractContextManager[object]:
+        return self.connection.write()
 
     # -- writing -----------------------------------------------------------------------------
 

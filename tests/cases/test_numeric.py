@@ -230,7 +230,7 @@ def test_nu_4_importance_out_of_range_is_refused_by_name(
     assert embedder.calls == 0
 
 
-@pytest.mark.parametrize("importance", [0.0, 1.0, 0, 1])
+@pytest.mark.parametrize("importance", [0.0, 1.0, 0, 1, 5e-324, 1e-300])
 def test_nu_4_the_ends_of_the_range_are_accepted(open_bank: OpenBank, importance: float) -> None:
     bank = open_bank()
     id_ = bank.remember("text", importance=importance).id

@@ -66,6 +66,17 @@ def test_ti_1_a_clock_set_back_undoes_no_reinforcement(
     assert bank.strength(id_) == exactly(0.6)
 
 
+def test_ti_1_a_memory_from_the_future_is_forecast_from_then_on(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank()
+    memory = bank.remember("said next month", importance=0.5, at=T0 + timedelta(days=30))
+    assert bank.forecast(30) == []
+    [due] = bank.forecast(60)
+    assert memory.fades_at is not None
+    assert abs(due.fades_at - memory.fades_at) <= timedelta(seconds=1)
+
+
 # -- TI-2 ------------------------------------------------------------------------------------
 
 
@@ -251,6 +262,18 @@ def test_the_pass_runs_by_itself_at_the_first_write_of_a_day(
     clock.advance(days=25)
     bank.remember("the write")
     assert bank.get(id_, include_faded=True).status == "faded"
+
+
+def test_what_is_born_below_the_threshold_is_faded_by_the_next_pass(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    id_ = bank.remember("worth nothing", importance=0.0).id
+    assert bank.list() == []
+    assert bank.prune().faded == (id_,)
+
+
+def test_the_policy_of_a_bank_that_never_wrote_is_kept_as_well(open_bank: OpenBank) -> None:
+    open_bank(policy=Policy.chat()).close()
+    assert open_bank().policy == Policy.chat()
 
 
 def test_the_pass_runs_by_itself_when_a_bank_is_opened(

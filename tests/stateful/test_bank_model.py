@@ -392,13 +392,15 @@ class BankMachine(RuleBasedStateMachine):
         soon = {each.memory.id for each in self.bank.forecast(7)}
         if self.policy.timeline == "wall":
             week = self.now + timedelta(days=7)
-            assert soon == {
-                id_
-                for id_, fact in self.facts.items()
-                if not self.hidden(fact)
-                and not fact.pinned
-                and self.strength(fact, week) < THRESHOLD
-            }
+            assert self.fading(week) <= soon <= self.fading(week + timedelta(seconds=1))
+
+    def fading(self, when: datetime) -> set[str]:
+        """What is shown now and will not be then."""
+        return {
+            id_
+            for id_, fact in self.facts.items()
+            if not (fact.pinned or self.hidden(fact)) and self.strength(fact, when) < THRESHOLD
+        }
 
 
 class ChatMachine(BankMachine):

