@@ -144,14 +144,18 @@ class MemoryBank(Writer):
             return set()
         if not ranking.snapshot.ids:
             return set()
+        policy, days = self.policy, ranking.snapshot.active_days
         changed = self._store.modify(
             self.namespace,
             ids,
-            lambda state: lifecycle.reinforced(state, now, self.policy),
+            lambda state: lifecycle.reinforced(
+                lifecycle.settled(state, now, policy, days), now, policy
+            ),
+            action=lambda state: "fade" if state.status == "faded" else None,
             day=today,
             now=now,
         )
-        return {state.id for state in changed}
+        return {state.id for state in changed if state.status == "active"}
 
 
 def check_k(k: object) -> int:

@@ -56,7 +56,7 @@ def preview(
     faded = tuple(state.id for state in states if state.status == "faded")
     before = now if policy.on_fade == "erase" else now - _micros(policy)
     erased = tuple(store.purgeable(ns, before, limit=everything))
-    if policy.on_fade == "erase":
+    if policy.on_fade == "erase" or not policy.purge_after:
         held = {state.id for state in states if state.held}
         erased += tuple(id_ for id_ in faded if id_ not in held)
     return Pruned(faded=faded, erased=erased, dry_run=True)

@@ -119,6 +119,6 @@ def lifetime(
 ) -> Array:
     """Days until strength crosses `threshold` (below `cap`); 0 where it starts at or under it."""
     top = np.asarray(importance, np.float64) * (1.0 + gain * np.asarray(recall_count, np.float64))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         level = np.minimum(1.0, threshold / top)
     return (model or EbbinghausDecay()).elapsed_at(rate, level) + 0.0  # no negative zero

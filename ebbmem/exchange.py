@@ -1,7 +1,8 @@
 """Memories as versioned JSON Lines, out and in.
 
-The first line is a header, each further line one memory with every field of `Memory`. Times
-are ISO 8601 with a zone. The reader checks every line and returns everything or raises.
+The first line is a header, each further line one memory with every field of `Memory`, or one
+link between two of them. Times are ISO 8601 with a zone. The reader checks every line and
+returns everything or raises.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,7 +25,7 @@ from ebbmem.checks import (
     check_position,
     check_text,
 )
-from ebbmem.clock import utc
+from ebbmem.clock import DAY, from_micros, utc
 from ebbmem.errors import ExchangeError, InvalidInput
 from ebbmem.importers import (
     Batch,
@@ -35,9 +36,10 @@ from ebbmem.importers import (
     read_mem0,
     sniff,
 )
+from ebbmem.policy import Policy
 from ebbmem.records import Memory, Namespace
 
-__all__ = ["FORMATS", "VERSION", "Batch", "export_file", "read_file", "write_jsonl"]
+__all__ = ["FORMATS", "VERSION", "Batch", "Header", "export_file", "read_file", "write_jsonl"]
 
 FORMATS = ("ebbmem", "locomo", "mcp", "mem0")
 """What `read_file` reads."""
@@ -46,27 +48,44 @@ VERSION = 1
 """Of our own lines; a reader refuses a newer one."""
 
 
-def write_jsonl(
-    memories: Iterable[Memory], stream: TextIO, *, namespace: Namespace, exported_at: datetime
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What a namespace is beside its memories.
+
+    Attributes:
+        links: (id, id, weight), each once.
+        active_days: days of use, counted from the epoch.
+        policy: as JSON; None leaves it to the reader.
+    """
+
+    namespace: Namespace
+    exported_at: datetime
+    links: tuple[tuple[str, str, float], ...] = ()
+    active_days: tuple[int, ...] = ()
+    policy: str | None = None
+
+
+def write_jsonl(memories: Iterable[Memory], stream: TextIO, header: Header) -> int:
     """Write the header and one line a memory, as they come; returns how many memories."""
-    header = {
+    first = {
         "format": "ebbmem",
         "version": VERSION,
-        "namespace": list(check_namespace(namespace)),
-        "exported_at": utc(exported_at, "exported_at").isoformat(),
+        "namespace": list(check_namespace(header.namespace)),
+        "exported_at": utc(header.exported_at, "exported_at").isoformat(),
+        "policy": None if header.policy is None else json.loads(header.policy),
+        "active_days": [from_micros(day * DAY).date().isoformat() for day in header.active_days],
     }
-    stream.write(_line(header))
+    stream.write(_line(first))
     written = 0
     for memory in memories:
         stream.write(_line({name: _plain(getattr(memory, name)) for name in _FIELDS}))
         written += 1
+    for link in header.links:
+        stream.write(_line({"link": list(link)}))
     return written
 
 
-def export_file(
-    path: str | Path, memories: Iterable[Memory], *, namespace: Namespace, exported_at: datetime
-) -> int:
+def export_file(path: str | Path, memories: Iterable[Memory], header: Header) -> int:
     """`write_jsonl` into a file that appears whole or not at all, readable by its owner alone.
 
     Raises:
@@ -81,7 +100,7 @@ def export_file(
         raise InvalidInput("file", f"{path} cannot be written: {error.strerror}") from error
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            written = write_jsonl(memories, stream, namespace=namespace, exported_at=exported_at)
+            written = write_jsonl(memories, stream, header)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(name, target)
@@ -167,25 +186,37 @@ def _read_ebbmem(lines: list[str], name: str) -> list[Batch]:
     problems = Problems(name)
     numbered = ((line, text) for line, text in enumerate(lines, 1) if text.strip())
     line, text = next(numbered, (1, ""))
+    header: dict[str, Any] = {}
     with problems.at(line):
-        _check_header(parse_json(text))
+        header = _checked_header(parse_json(text))
     # Lines below a header that is not ours would only repeat one complaint.
     problems.finish()
     memories: list[Memory] = []
     first: dict[str, int] = {}
+    links: list[tuple[int, tuple[str, str, float]]] = []
     for line, text in numbered:
         with problems.at(line):
-            values = _checked(parse_json(text), line, problems)
+            value = parse_json(text)
+            if isinstance(value, dict) and set(value) == {"link"}:
+                links.append((line, _link(value["link"])))
+                continue
+            values = _checked(value, line, problems)
             id = values.get("id")
             if id is not None and first.setdefault(id, line) != line:
                 raise InvalidInput("id", f"repeats that of line {first[id]}")
             if len(values) == len(_FIELDS):
                 memories.append(Memory(**values))
+    for line, (a, b, _) in links:
+        with problems.at(line):
+            if a not in first or b not in first:
+                raise InvalidInput("link", "joins memories that are not in this file")
     problems.finish()
-    return [Batch(None, tuple(memories))]
+    joined = tuple(link for _, link in links)
+    return [Batch(None, tuple(memories), links=joined, **header)]
 
 
-def _check_header(header: object) -> None:
+def _checked_header(header: object) -> dict[str, Any]:
+    """What a batch keeps of it."""
     if not isinstance(header, dict) or header.get("format") != "ebbmem":
         raise InvalidInput("header", 'must be an object with "format": "ebbmem"')
     version = header.get("version")
@@ -195,9 +226,32 @@ def _check_header(header: object) -> None:
         raise InvalidInput(
             "version", f"is {version}, this ebbmem reads up to {VERSION}; upgrade ebbmem"
         )
-    _same_names(header, ("format", "version", "namespace", "exported_at"))
+    _same_names(header, _HEADER)
     check_namespace(header["namespace"])
     _time("exported_at", header["exported_at"])
+    policy = header["policy"]
+    if policy is not None:
+        Policy.from_json(json.dumps(policy))  # refused here rather than half-way
+    return {
+        "active_days": _days(header["active_days"]),
+        "policy": None if policy is None else json.dumps(policy),
+    }
+
+
+def _days(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise InvalidInput("active_days", f"must be a list of dates, not {type(value).__name__}")
+    try:
+        return tuple((date.fromisoformat(day) - date(1970, 1, 1)).days for day in value)
+    except (TypeError, ValueError):
+        raise InvalidInput("active_days", "must hold dates such as 2026-01-31") from None
+
+
+def _link(value: object) -> tuple[str, str, float]:
+    if not isinstance(value, list) or len(value) != 3:
+        raise InvalidInput("link", "must be two ids and a weight")
+    a, b = check_label("link", value[0]), check_label("link", value[1])
+    return a, b, check_fraction("link weight", value[2])
 
 
 def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:
@@ -258,6 +312,7 @@ def _or_none(check: Callable[[str, object], Any]) -> Callable[[str, object], Any
     return lambda name, value: None if value is None else check(name, value)
 
 
+_HEADER = ("format", "version", "namespace", "exported_at", "policy", "active_days")
 _FIELDS = tuple(each.name for each in fields(Memory))
 _CHECKS: dict[str, Callable[[str, object], Any]] = {
     "id": check_label,

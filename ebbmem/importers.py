@@ -33,11 +33,17 @@ class Batch:
         name: suggested last part of the namespace; None is the caller's own.
         items: in the order of the file.
         dated: a conversation over dated sessions, for which `Policy.chat()` is meant.
+        links: (id, id, weight) between items.
+        active_days: days of use, counted from the epoch.
+        policy: of the namespace that was exported, as JSON.
     """
 
     name: str | None
     items: tuple[Draft | Memory, ...] = field(repr=False)
     dated: bool = False
+    links: tuple[tuple[str, str, float], ...] = ()
+    active_days: tuple[int, ...] = ()
+    policy: str | None = None
 
 
 class Problems:

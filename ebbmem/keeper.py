@@ -98,20 +98,21 @@ class Keeper(Opened):
     def reinforce(self, ids: str | Iterable[str]) -> Memories:
         """Count a use of what an agent really used; returns those for which it counted."""
         now = self._now()
-        return self._modify(
+        changed = self._modify(
             ids,
             lambda state: lifecycle.reinforced(state, now, self.policy),
             None,
             day=day_of(now),
             now=now,
         )
+        return [memory for memory in changed if memory.status == "active"]
 
     def pin(self, ids: str | Iterable[str]) -> Memories:
         """Never let them fade; what had faded comes back."""
-        now, back = self._now(), self._restorer()
+        now, policy = self._now(), self.policy
         return self._modify(
             ids,
-            lambda state: lifecycle.pinned(back(state, now), self.policy, on=True),
+            lambda state: lifecycle.pinned(lifecycle.restored(state, now, policy), policy, on=True),
             "pin",
             now=now,
         )
@@ -132,8 +133,10 @@ class Keeper(Opened):
 
     def restore(self, ids: str | Iterable[str]) -> Memories:
         """Bring back what has faded or was forgotten; its clock starts again."""
-        now, back = self._now(), self._restorer()
-        return self._modify(ids, lambda state: back(state, now), "restore", now=now)
+        now = self._now()
+        return self._modify(
+            ids, lambda state: lifecycle.restored(state, now, self.policy), "restore", now=now
+        )
 
     def forget(self, ids: str | Iterable[str]) -> Memories:
         """Let go: hidden at once, restorable for `purge_after`, then gone."""
@@ -198,15 +201,6 @@ class Keeper(Opened):
         days = self._arena().snapshot().active_days
         return lifecycle.strength(state, self._now(), self.policy, days) >= self.policy.fade_below
 
-    def _restorer(self) -> Callable[[State, int], State]:
-        """Restores also what has faded by now, though no pass has said so yet."""
-        days, policy = self._arena().snapshot().active_days, self.policy
-
-        def restored(state: State, now: int) -> State:
-            return lifecycle.restored(lifecycle.passed(state, now, policy, days), now, policy)
-
-        return restored
-
     def _modify(
         self,
         ids: str | Iterable[str],
@@ -220,8 +214,18 @@ class Keeper(Opened):
         if not listed:
             return []
         when = self._now() if now is None else now
+        settle = self._settling()
+
+        def named(state: State) -> str | None:
+            return "fade" if state.status == "faded" and action != "forget" else action
+
         changed = self._store.modify(
-            self.namespace, listed, edit, action=lambda _: action, day=day, now=when
+            self.namespace,
+            listed,
+            lambda state: edit(settle(state, when)),
+            action=named,
+            day=day,
+            now=when,
         )
         return self._store.get(self.namespace, [state.id for state in changed])
 

@@ -27,6 +27,7 @@ __all__ = [
     "reinforced",
     "restored",
     "said_again",
+    "settled",
     "strength",
     "with_deadline",
 ]
@@ -64,6 +65,8 @@ def fades_at(state: State, policy: Policy) -> int | None:
     if state.pinned or state.status != "active":
         return None
     base = policy.category(state.category).base_rate
+    if float(policy.strength(base, state.importance, state.recall_count, 0.0)) < policy.fade_below:
+        return state.clock_start  # born under the threshold
     days = float(policy.lifetime(base, state.importance, state.recall_count))
     return min(state.clock_start + int(days * DAY) + 1, _NEVER)
 
@@ -100,12 +103,20 @@ def said_again(state: State, now: int, policy: Policy) -> State:
     return reinforced(state, now, policy)
 
 
-def passed(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> State:
-    """What the daily pass makes of a memory that is due: faded, or due later."""
+def settled(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> State:
+    """The state with what time has done to it: whether a pass has run makes no difference."""
     if state.status != "active" or state.pinned:
         return state
     if strength(state, now, policy, active_days) < policy.fade_below:
         return faded(state, now)
+    return state
+
+
+def passed(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> State:
+    """What the daily pass makes of a memory that is due: faded, or due later."""
+    state = settled(state, now, policy, active_days)
+    if state.status != "active" or state.pinned:
+        return state
     return replace(state, fades_at=max(_next_chance(state, now, policy, active_days), now + 1))
 
 
@@ -142,7 +153,7 @@ def pinned(state: State, policy: Policy, *, on: bool) -> State:
 def _next_chance(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> int:
     """The earliest instant at which a memory still alive on days of use can cross.
 
-    Every day from tomorrow on may be one of use, none can count twice.
+    Every day to come may be one of use, and today if it is not one yet; none counts twice.
     """
     crossing = fades_at(state, policy)
     assert crossing is not None
@@ -151,4 +162,6 @@ def _next_chance(state: State, now: int, policy: Policy, active_days: Sequence[i
     lifetime = (crossing - state.clock_start) / DAY
     used = float(elapsed_days(state.clock_start, now, policy, active_days))
     missing = max(int(np.ceil(lifetime - used)), 1)
-    return max(crossing, (now // DAY + missing) * DAY)
+    today = now // DAY
+    first = today + 1 if today in active_days else today
+    return max(crossing, (first + missing - 1) * DAY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +14,7 @@ from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Engine
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
+from ebbmem.store import State
 
 __all__ = ["Opened"]
 
@@ -81,13 +82,9 @@ class Opened:
         chosen = policy or (Policy() if info is None else Policy.from_json(info.policy))
         bank = cls(engine, ns, chosen, clock, maintain=maintain)
         now = bank._now()
-        if info is not None and info.policy != chosen.to_json():
-            engine.store.set_policy(
-                ns,
-                chosen.to_json(),
-                edit=lambda state: lifecycle.with_deadline(state, chosen),
-                now=now,
-            )
+        stored = None if info is None else info.policy
+        if stored != chosen.to_json() and (policy is not None or stored is not None):
+            bank._keep_policy()
         if info is not None:
             bank._run_daily_pass(now)
         return bank
@@ -131,6 +128,20 @@ class Opened:
         arena = self._engine.arena(self.namespace)
         arena.catch_up()
         return arena
+
+    def _keep_policy(self) -> None:
+        """Store the policy, and work out every `fades_at` anew."""
+        policy = self.policy
+        self._store.set_policy(
+            self.namespace,
+            policy.to_json(),
+            edit=lambda state: lifecycle.with_deadline(state, policy),
+        )
+
+    def _settling(self) -> Callable[[State, int], State]:
+        """Makes of a state what it is by now, though no pass has said so yet."""
+        days, policy = self._arena().snapshot().active_days, self.policy
+        return lambda state, now: lifecycle.settled(state, now, policy, days)
 
     def _run_daily_pass(self, now: int) -> None:
         """At most once in `prune_every`, whoever comes first."""

@@ -120,7 +120,7 @@ def used(ranking: Ranking, chosen: Sequence[tuple[int, float]], ratio: float) ->
     """Rows that count as used: found directly, and near the best in relevance."""
     direct = [row for row, _ in chosen if ranking.direct(row)]
     best = max((ranking.relevance[row] for row in direct), default=0.0)
-    return [row for row in direct if ranking.relevance[row] >= ratio * best]
+    return [row for row in direct if 0.0 < ranking.relevance[row] >= ratio * best]
 
 
 def explained(
@@ -208,7 +208,8 @@ def due_within(
     """(id, strength, earliest instant of fading) of what can fade within `days`, soonest first."""
     lifetimes = policy.lifetime(snapshot.base_rates(policy), snapshot.importance, snapshot.count)
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
-    left = np.maximum(lifetimes - elapsed, 0.0)
+    ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
+    left = np.maximum(lifetimes - elapsed, 0.0) + ahead
     mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~hidden(snapshot, now, policy)
     rows = np.flatnonzero(mortal & (left <= days))
     strength = strengths(snapshot, now, policy)

@@ -241,9 +241,8 @@ def _signals(
     similarity = by_passage = None
     if question.encoding is not None and snapshot.vectors is not None:
         assert snapshot.index is not None
-        by_passage = np.asarray(
-            snapshot.index.inner_products(snapshot.vectors, question.encoding.vector), np.float64
-        )
+        products = snapshot.index.inner_products(snapshot.vectors, question.encoding.vector)
+        by_passage = np.clip(products.astype(np.float64), -1.0, 1.0)  # rounding goes beyond
         similarity = snapshot.best_passages(by_passage)
     return _Signals(
         snapshot.best_passages(matches.scores),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, Self, TextIO
 
 from ebbmem import exchange, intake, lifecycle
 from ebbmem.checks import check_fraction, check_label, check_metadata, check_text
-from ebbmem.clock import from_micros
+from ebbmem.clock import day_of, from_micros
 from ebbmem.embedding.base import Encoding
 from ebbmem.errors import Held, InvalidInput
 from ebbmem.intake import Progress
@@ -83,7 +83,7 @@ class Writer(Keeper):
         encodings: list[Encoding] | None,
     ) -> Memories:
         now = self._now()
-        added = self._add(self._made(items, cut, encodings, now), now)
+        added = self._add(self._made(items, cut, encodings, now), (), now)
         return self._settled(added, now)
 
     def _made(
@@ -97,27 +97,35 @@ class Writer(Keeper):
             items, cut, encodings, arena=self._arena(), policy=self.policy, now=from_micros(now)
         )
 
-    def _add(self, made: list[Entry], now: int) -> list[Added]:
+    def _add(self, made: list[Entry], days: Sequence[int], now: int) -> list[Added]:
         if not made:
             return []
-        return self._store.add(
-            self.namespace,
-            made,
-            policy=self.policy.to_json(),
-            fingerprint=self.fingerprint,
-            again=lambda state: lifecycle.said_again(state, now, self.policy),
-            days=intake.days_of(made),
-            now=now,
-        )
+        days = [*intake.days_of(made), *days]
+        settle = self._settling()
+        known = self._arena().snapshot().active_days
+        told_late = any(day < day_of(now) and day not in known for day in days)
+        with self._store.together():
+            added = self._store.add(
+                self.namespace,
+                made,
+                policy=self.policy.to_json(),
+                fingerprint=self.fingerprint,
+                again=lambda state: lifecycle.said_again(settle(state, now), now, self.policy),
+                days=days,
+                now=now,
+            )
+            if told_late and self.policy.timeline == "active":
+                self._keep_policy()  # days of use in the past: what was safe may be due
+        return added
 
     def _settled(self, added: list[Added], now: int) -> Memories:
-        """After the commit: the arena learns, the daily pass runs, the records are read."""
+        """After the commit: the arena learns, the records are read, the daily pass runs."""
         if not added:
             return []
         self._arena()
-        self._run_daily_pass(now)
         ids = list(dict.fromkeys(each.id for each in added))
         found = {each.id: each for each in self._store.get(self.namespace, ids)}
+        self._run_daily_pass(now)
         return [found[each.id] for each in added if each.id in found]
 
     def update(
@@ -135,7 +143,6 @@ class Writer(Keeper):
         Raises:
             InvalidInput, NotFound, Held, EmbeddingError: everything is as it was.
         """
-        old = self.get(id, include_faded=True)
         changes: dict[str, Any] = {}
         if text is not None:
             changes["text"] = check_text("text", text)
@@ -147,35 +154,52 @@ class Writer(Keeper):
             changes["speaker"] = check_label("speaker", speaker)
         if metadata is not None:
             changes["metadata"] = check_metadata(metadata)
+        while not self._revised(id, changes):
+            pass  # somebody else changed the words meanwhile: look again
+        return self.get(id, include_faded=True)
+
+    def _revised(self, id: str, changes: Mapping[str, Any]) -> bool:
+        old = self.get(id, include_faded=True)
         new = replace(old, **changes)
-        same_words = (new.text, new.speaker) == (old.text, old.speaker)
         if old.held and new.text != old.text:
             raise Held([id])
-        [cut] = intake.spans([new])
-        passages = tuple(Passage(*span) for span in cut)
-        if not same_words and self._engine.encoder is not None:
-            texts = intake.texts_to_encode([new], [cut])
-            encodings = intake.encode(self._engine.encoder, texts, None)
-            passages = tuple(
-                Passage(*span, each) for span, each in zip(cut, encodings, strict=True)
-            )
-        self._store.replace(
+        words = (new.text, new.speaker)
+        now, settle = self._now(), self._settling()
+        return self._store.revise(
             self.namespace,
-            Entry(new, passages),
+            id,
+            changes,
+            words=words,
+            passages=None if words == (old.text, old.speaker) else self._encoded(new),
+            fingerprint=self.fingerprint,
+            settle=lambda state: settle(state, now),
             edit=lambda state: lifecycle.with_deadline(state, self.policy),
-            keep_vectors=same_words,
+            now=now,
         )
-        return self.get(id, include_faded=True)
+
+    def _encoded(self, memory: Memory) -> list[Passage]:
+        [cut] = intake.spans([memory])
+        if self._engine.encoder is None:
+            return [Passage(*span) for span in cut]
+        texts = intake.texts_to_encode([memory], [cut])
+        encodings = intake.encode(self._engine.encoder, texts, None)
+        return [Passage(*span, each) for span, each in zip(cut, encodings, strict=True)]
 
     # -- moving and keeping ------------------------------------------------------------------
 
     def export_jsonl(self, file: str | Path | TextIO) -> int:
         """Every memory, faded ones too, as versioned JSON Lines; returns how many."""
+        header = exchange.Header(
+            namespace=self.namespace,
+            exported_at=from_micros(self._now()),
+            links=tuple(self._store.links(self.namespace)),
+            active_days=self._arena().snapshot().active_days,
+            policy=self.policy.to_json(),
+        )
         memories = self.list(include_faded=True)
-        at = from_micros(self._now())
         if isinstance(file, str | Path):
-            return exchange.export_file(file, memories, namespace=self.namespace, exported_at=at)
-        return exchange.write_jsonl(memories, file, namespace=self.namespace, exported_at=at)
+            return exchange.export_file(file, memories, header)
+        return exchange.write_jsonl(memories, file, header)
 
     def import_file(
         self,
@@ -188,8 +212,9 @@ class Writer(Keeper):
         """Take in a file; returns how many memories each namespace got or already had.
 
         Several conversations go to one namespace each, below this one; `only` picks one by
-        name and puts it here. A dated conversation makes a new namespace forget by days of
-        use (`Policy.chat()`), or it would be forgotten on arrival.
+        name and puts it here. A new namespace that was opened without a policy takes that of
+        the export, or for a dated conversation `Policy.chat()`: by the calendar it would be
+        forgotten on arrival.
 
         Raises:
             ExchangeError: naming every bad line; nothing was written.
@@ -202,8 +227,8 @@ class Writer(Keeper):
                 raise InvalidInput("only", f"is {only!r}; the file holds {known}")
         targets = [self if len(batches) == 1 else self._below(each.name) for each in batches]
         for target, batch in zip(targets, batches, strict=True):
-            if batch.dated and target._store.info(target.namespace) is None:
-                target.policy = Policy.chat()
+            if target._store.info(target.namespace) is None:
+                target.policy = _policy_of(batch) or target.policy
             intake.checked(batch.items, target.policy)
         total, done, now = sum(len(batch.items) for batch in batches), 0, self._now()
         encoder, prepared = self._engine.encoder, []
@@ -218,7 +243,16 @@ class Writer(Keeper):
             if progress is not None:
                 progress(done, total)
         with self._store.together():
-            added = [target._add(made, now) for target, made in zip(targets, prepared, strict=True)]
+            added = [
+                target._add(made, batch.active_days, now)
+                for target, made, batch in zip(targets, prepared, batches, strict=True)
+            ]
+            for target, each, batch in zip(targets, added, batches, strict=True):
+                now_called = {
+                    item.id: done.id for item, done in zip(batch.items, each, strict=True)
+                }
+                for a, b, weight in batch.links:
+                    target._store.link(target.namespace, now_called[a], now_called[b], weight)
         return {
             target.namespace: len(target._settled(each, now))
             for target, each in zip(targets, added, strict=True)
@@ -244,6 +278,12 @@ class Writer(Keeper):
 
     def _below(self, name: str | None) -> Self:
         return self if name is None else self.at(*self.namespace, name)
+
+
+def _policy_of(batch: exchange.Batch) -> Policy | None:
+    if batch.policy is not None:
+        return Policy.from_json(batch.policy)
+    return Policy.chat() if batch.dated else None
 
 
 def _scaled(

@@ -77,7 +77,7 @@ def add(store: MemoryStore, *entries: Entry) -> None:
 
 
 def caught_up(arena: Arena) -> Arena:
-    arena.catch_up(POLICY)
+    arena.catch_up()
     return arena
 
 
@@ -138,7 +138,7 @@ def told(arena: Arena) -> dict[str, object]:
             int(snapshot.created[row]),
             int(snapshot.started[row]),
             int(snapshot.count[row]),
-            float(snapshot.base_rate[row]),
+            float(snapshot.base_rates(POLICY)[row]),
             float(snapshot.importance[row]),
             int(snapshot.status[row]),
             bool(snapshot.pinned[row]),
@@ -202,10 +202,19 @@ def change(store: MemoryStore, step: tuple[Any, ...], number: int) -> None:
         at = AT + timedelta(minutes=number)
         add(store, entry(text, id_, source=source, speaker=speaker, created_at=at))
     elif kind == "edit" and args[0] in there and args[1] not in known:
-        [old] = store.get(NS, [args[0]])
-        new = entry(args[1], args[0])
-        memory = replace(old, text=args[1], speaker=args[2])
-        store.replace(NS, replace(new, memory=memory), edit=lambda state: state)
+        id_, text, speaker = args
+        store.modify(NS, [id_], lambda state: replace(state, held=False), now=T0)
+        assert store.revise(
+            NS,
+            id_,
+            {"text": text, "speaker": speaker},
+            words=(text, speaker),
+            passages=entry(text, id_).passages,
+            fingerprint=EMBEDDER,
+            settle=lambda state: state,
+            edit=lambda state: state,
+            now=T0,
+        )
     elif kind == "erase" and args[0] in there:
         store.modify(NS, [args[0]], lambda state: replace(state, held=False), now=T0)
         store.erase(NS, [args[0]], action="erase", now=T0)

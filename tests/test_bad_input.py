@@ -284,7 +284,9 @@ def test_a_filter_that_cannot_match_is_refused_by_list_too(
         bank.list(**QUESTIONS[name])
 
 
-@pytest.mark.parametrize("page", [{"limit": -1}, {"offset": -1}, {"limit": "5"}, {"limit": True}])
+@pytest.mark.parametrize(
+    "page", [{"limit": -1}, {"offset": -1}, {"limit": "5"}, {"limit": True}], ids=str
+)
 def test_a_page_that_does_not_exist_is_refused(
     bank: MemoryBank, refused: Refused, page: Any
 ) -> None:

@@ -104,7 +104,7 @@ class World:
 
     def ask(self, make_index: type, question: Question, k: int, least: float | None) -> Ranking:
         arena = Arena(self.store, NS, make_index=make_index)
-        arena.catch_up(Policy())
+        arena.catch_up()
         return search(
             arena, question, now=NOW, policy=Policy(), k=k, min_similarity=least, allowed=None
         )

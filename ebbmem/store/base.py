@@ -69,6 +69,7 @@ class Entry:
 
     memory: Memory
     passages: tuple[Passage, ...]
+    imported: bool = False  # with its own history: if it is here already, nothing happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,8 @@ class MemoryStore(Protocol):
         """None: nothing was ever written there."""
         ...
 
-    def set_policy(self, ns: Namespace, policy: str, *, edit: Edit, now: int) -> None:
-        """Keep a new policy and run `edit` (new `fades_at`) over every state."""
+    def set_policy(self, ns: Namespace, policy: str, *, edit: Edit) -> None:
+        """Keep a policy and run `edit` (new `fades_at`) over every state."""
         ...
 
     def namespaces(self) -> list[Namespace]: ...
@@ -168,10 +169,31 @@ class MemoryStore(Protocol):
         """Write new memories; where the text is already there, run `again` on its state."""
         ...
 
-    def replace(
-        self, ns: Namespace, entry: Entry, *, edit: Edit, keep_vectors: bool = False
-    ) -> None:
-        """Give a memory a new content; `edit` runs on its state."""
+    def revise(
+        self,
+        ns: Namespace,
+        id: str,
+        changes: Mapping[str, Any],
+        *,
+        words: tuple[str, str | None],
+        passages: Sequence[Passage] | None,
+        fingerprint: Fingerprint,
+        settle: Edit,
+        edit: Edit,
+        now: int,
+    ) -> bool:
+        """Change fields of a memory as it is now; `settle` runs on its state before, `edit` after.
+
+        Args:
+            words: the (text, speaker) that will stand then.
+            passages: of those words; None keeps the vectors.
+
+        Returns:
+            False, and nothing done, if somebody else changed the words meanwhile.
+
+        Raises:
+            NotFound, Held, FingerprintMismatch, InvalidInput: nothing was done.
+        """
         ...
 
     def get(self, ns: Namespace, ids: Sequence[str]) -> list[Memory]:
@@ -234,6 +256,10 @@ class MemoryStore(Protocol):
 
     def link(self, ns: Namespace, a: str, b: str, weight: float | None) -> None:
         """Join two memories, or part them (None)."""
+        ...
+
+    def links(self, ns: Namespace) -> list[tuple[str, str, float]]:
+        """(id, id, weight) of all links, each once."""
         ...
 
     def audit(self, ns: Namespace) -> list[AuditLine]: ...

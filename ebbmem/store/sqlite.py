@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ebbmem.embedding.base import Fingerprint
-from ebbmem.errors import Held, InvalidInput, NotFound
+from ebbmem.errors import Held
 from ebbmem.records import Memory, Namespace
 from ebbmem.store.base import (
     Added,
@@ -27,11 +27,8 @@ from ebbmem.store.base import (
 )
 from ebbmem.store.connection import Connection
 from ebbmem.store.schema import (
-    STATE_COLUMNS,
     digest,
     join_namespace,
-    memory_row,
-    read_memory,
     read_state,
     split_namespace,
     state_of,
@@ -40,7 +37,6 @@ from ebbmem.store.schema import (
 )
 from ebbmem.store.statements import (
     CHANGES,
-    JOINED,
     STALE,
     current_embedder,
     drop_tombstones,
@@ -54,9 +50,12 @@ from ebbmem.store.statements import (
     metadata_matches,
     next_seq,
     read_links,
+    read_memories,
     read_passages,
     read_states,
     require_embedder,
+    require_memory,
+    update_memory,
     write_audit,
 )
 
@@ -96,7 +95,7 @@ class SQLiteStore:
             ).fetchone()
         return None if row is None else NamespaceInfo(*row)
 
-    def set_policy(self, ns: Namespace, policy: str, *, edit: Edit, now: int) -> None:
+    def set_policy(self, ns: Namespace, policy: str, *, edit: Edit) -> None:
         key = join_namespace(ns)
         with self.connection.write() as db:
             seq = next_seq(db, key, policy)
@@ -152,9 +151,11 @@ class SQLiteStore:
             "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(memory.text))
         ).fetchone()
         if known is not None:
-            revived = [state.id for state in read_states(db, key, known) if state.status == "faded"]
-            edit_states(db, key, known, again, seq)
-            write_audit(db, key, now, "restore", revived)
+            if not entry.imported:
+                before = read_states(db, key, known)
+                changed = edit_states(db, key, known, again, seq)
+                if changed and before[0].status == "faded":
+                    write_audit(db, key, now, "restore", known)
             return Added(known[0], created=False)
         if memory.position is None and memory.source is not None:
             last = db.execute(
@@ -174,36 +175,42 @@ class SQLiteStore:
         insert_passages(db, key, memory.id, embedder, entry.passages)
         return Added(memory.id, created=True)
 
-    def replace(
-        self, ns: Namespace, entry: Entry, *, edit: Edit, keep_vectors: bool = False
-    ) -> None:
-        key, memory = join_namespace(ns), entry.memory
+    def revise(
+        self,
+        ns: Namespace,
+        id: str,
+        changes: Mapping[str, Any],
+        *,
+        words: tuple[str, str | None],
+        passages: Sequence[Passage] | None,
+        fingerprint: Fingerprint,
+        settle: Edit,
+        edit: Edit,
+        now: int,
+    ) -> bool:
+        key = join_namespace(ns)
         with self.connection.write() as db:
+            old = require_memory(db, key, id)
+            new = replace(old, **changes)
+            same_words = (old.text, old.speaker) == words
+            if (new.text, new.speaker) != words or (passages is None and not same_words):
+                return False
+            if old.held and new.text != old.text:
+                raise Held([id])
             seq = next_seq(db, key, None)
-            same = db.execute(
-                "SELECT id FROM memory WHERE ns = ? AND digest = ? AND id != ?",
-                (key, digest(memory.text), memory.id),
-            ).fetchone()
-            if same is not None:
-                raise InvalidInput("text", f"is already that of memory {same[0]!r}")
-            columns = memory_row(key, memory)[2:]
-            changed = db.execute(
-                "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
-                "position = ?, speaker = ?, created_at = ?, metadata = ? WHERE ns = ? AND id = ?",
-                (*columns, key, memory.id),
-            ).rowcount
-            if not changed:
-                raise NotFound([memory.id])
-            if not keep_vectors:
-                current = current_embedder(db)
-                db.execute("DELETE FROM vector WHERE ns = ? AND id = ?", (key, memory.id))
-                if current is not None:
-                    insert_passages(db, key, memory.id, current[0], entry.passages)
+            settled = edit_states(db, key, [id], settle, seq)
+            write_audit(db, key, now, "fade", [state.id for state in settled])
+            update_memory(db, key, new)
+            if passages is not None:
+                embedder = require_embedder(db, fingerprint)
+                db.execute("DELETE FROM vector WHERE ns = ? AND id = ?", (key, id))
+                insert_passages(db, key, id, embedder, passages)
             db.execute(
                 "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id = ?",
-                (seq, seq, key, memory.id),
+                (seq, seq, key, id),
             )
-            edit_states(db, key, [memory.id], edit, seq)
+            edit_states(db, key, [id], edit, seq)
+        return True
 
     def modify(
         self,
@@ -289,13 +296,7 @@ class SQLiteStore:
 
     def get(self, ns: Namespace, ids: Sequence[str]) -> list[Memory]:
         with self.connection.read() as db:
-            rows = db.execute(
-                f"SELECT m.id, m.text, m.source, m.position, m.speaker, m.metadata, "
-                f"{STATE_COLUMNS} FROM {JOINED} "
-                "WHERE m.ns = ? AND m.id IN (SELECT value FROM json_each(?))",
-                (join_namespace(ns), json_list(ids)),
-            ).fetchall()
-        found = {row[0]: read_memory(row) for row in rows}
+            found = read_memories(db, join_namespace(ns), ids)
         return [found[id_] for id_ in ids if id_ in found]
 
     def select(
@@ -348,6 +349,12 @@ class SQLiteStore:
             changed.append(Change(id_, state, content, tuple(links.get(id_, ()))))
         current = None if embedder[0] is None else Fingerprint(*embedder)
         return Changes(seq, False, unpack_days(days), current, tuple(changed))
+
+    def links(self, ns: Namespace) -> list[tuple[str, str, float]]:
+        with self.connection.read() as db:
+            return db.execute(
+                "SELECT a, b, weight FROM link WHERE ns = ? ORDER BY a, b", (join_namespace(ns),)
+            ).fetchall()
 
     def audit(self, ns: Namespace) -> list[AuditLine]:
         with self.connection.read() as db:

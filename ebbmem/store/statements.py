@@ -14,9 +14,11 @@ from ebbmem.records import Memory
 from ebbmem.store.base import Edit, Passage, State
 from ebbmem.store.schema import (
     STATE_COLUMNS,
+    digest,
     memory_row,
     pack_days,
     passage_row,
+    read_memory,
     read_passage,
     read_state,
     state_row,
@@ -40,9 +42,12 @@ __all__ = [
     "metadata_matches",
     "next_seq",
     "read_links",
+    "read_memories",
     "read_passages",
     "read_states",
     "require_embedder",
+    "require_memory",
+    "update_memory",
     "write_audit",
 ]
 
@@ -141,6 +146,40 @@ def insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
         )
     except sqlite3.IntegrityError as error:
         raise InvalidInput("id", f"{memory.id!r} is already that of another text") from error
+
+
+def read_memories(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> dict[str, Memory]:
+    """The records that exist, by id."""
+    rows = db.execute(
+        f"SELECT m.id, m.text, m.source, m.position, m.speaker, m.metadata, "
+        f"{STATE_COLUMNS} FROM {JOINED} "
+        "WHERE m.ns = ? AND m.id IN (SELECT value FROM json_each(?))",
+        (key, json_list(ids)),
+    )
+    return {row[0]: read_memory(row) for row in rows}
+
+
+def require_memory(db: sqlite3.Connection, key: str, id: str) -> Memory:
+    """The record, or `NotFound`."""
+    found = read_memories(db, key, [id])
+    if id not in found:
+        raise NotFound([id])
+    return found[id]
+
+
+def update_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
+    """Write the content columns of a memory that exists."""
+    same = db.execute(
+        "SELECT id FROM memory WHERE ns = ? AND digest = ? AND id != ?",
+        (key, digest(memory.text), memory.id),
+    ).fetchone()
+    if same is not None:
+        raise InvalidInput("text", f"is already that of memory {same[0]!r}")
+    db.execute(
+        "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
+        "position = ?, speaker = ?, created_at = ?, metadata = ? WHERE ns = ? AND id = ?",
+        (*memory_row(key, memory)[2:], key, memory.id),
+    )
 
 
 def insert_passages(

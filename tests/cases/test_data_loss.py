@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ebbmem import EmbeddingError, InvalidInput, MemoryBank, NotFound, Recollections
+from ebbmem import EmbeddingError, Held, InvalidInput, MemoryBank, NotFound, Recollections
 from ebbmem.testing import ManualClock, TableEmbedder
 
 OpenBank = Callable[..., MemoryBank]
@@ -138,6 +138,33 @@ def test_dl_2_deletes_and_edits_in_turn_never_mix_texts_up(open_bank: OpenBank) 
     for name in (*ids, "n5"):
         text = "edited" if name == "n3" else name
         assert found(bank, f"q{name}", k=1) == [near(text, 1.0)]
+
+
+def test_dl_2_after_a_thousand_deletes_every_text_is_still_its_own(open_bank: OpenBank) -> None:
+    bank = open_bank(path=":memory:", embedder=TableEmbedder({"x": A, "y": B}, default=[0, 0, 1]))
+    bank.remember("x", importance=0.5, id="x")
+    doomed = bank.remember_many(f"doomed number{i}" for i in range(1200))
+    bank.recall("doomed", reinforce=False)
+    bank.erase([each.id for each in doomed])
+    bank.remember("y", importance=0.5, id="y")
+    assert found(bank, "x", k=9) == [near("x", 1.0), near("y", 0.8)]
+    assert bank.recall("doomed", min_similarity=1.0) == []
+
+
+def test_dl_2_a_bank_that_slept_while_others_erased_does_not_find_the_erased(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    sleeper, other = open_bank(), open_bank()
+    gone = sleeper.remember("the lighthouse", importance=1.0, pinned=True).id
+    kept = sleeper.remember("the windmill", importance=1.0, pinned=True).id
+    assert len(sleeper.recall("lighthouse windmill", reinforce=False)) == 2
+    other.erase(gone)
+    for _ in range(3):  # until the store itself has forgotten the id
+        clock.advance(days=40)
+        other.remember(f"something else {clock():%x}")
+    hits = sleeper.recall("lighthouse windmill", reinforce=False)
+    assert [hit.memory.id for hit in hits] == [kept]
+    assert gone not in {each.id for each in sleeper.list(include_faded=True)}
 
 
 # -- DL-3 ------------------------------------------------------------------------------------
@@ -284,17 +311,26 @@ def test_dl_7_an_edit_keeps_every_other_field(open_bank: OpenBank, clock: Manual
     assert type(memory.metadata["n"]) is int
 
 
-def test_dl_7_an_edit_keeps_pin_hold_source_and_links(open_bank: OpenBank) -> None:
+def test_dl_7_an_edit_keeps_pin_source_and_links(open_bank: OpenBank) -> None:
     bank = open_bank(embedder=TableEmbedder(WORDS))
     other = bank.remember("newer", importance=0.5).id
-    memory = bank.remember("old", importance=0.5, source="s", position=7, speaker=None, pinned=True)
-    bank.hold(memory.id)
+    memory = bank.remember("old", importance=0.5, source="s", position=7, pinned=True)
     bank.link(memory.id, other, weight=0.5)
     after = bank.update(memory.id, text="new")
-    assert (after.pinned, after.held, after.source, after.position) == (True, True, "s", 7)
+    assert (after.pinned, after.source, after.position) == (True, "s", 7)
     [first, second] = bank.recall("ask new", min_similarity=0.5)
     assert first.memory.id == memory.id
     assert [step.kind for step in second.via] == ["seed", "linked"]
+
+
+def test_dl_7_the_text_of_what_is_on_hold_cannot_be_edited_away(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder=TableEmbedder(WORDS))
+    id_ = bank.remember("old", importance=0.5).id
+    bank.hold(id_)
+    with pytest.raises(Held):
+        bank.update(id_, text="new", importance=0.9)
+    assert (bank.get(id_).text, bank.get(id_).importance) == ("old", 0.5)
+    assert bank.update(id_, metadata={"seen": True}).held
 
 
 def test_dl_7_the_edges_of_an_edited_memory_follow_its_new_vector(

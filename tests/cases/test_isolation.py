@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ebbmem import Draft, MemoryBank
+from ebbmem import Category, Draft, MemoryBank, Policy
 from ebbmem.testing import TableEmbedder
 
 OpenBank = Callable[..., MemoryBank]
@@ -79,3 +79,24 @@ def test_is_3_the_same_id_in_two_namespaces_is_two_memories(open_bank: OpenBank)
     mine.erase("one")
     assert theirs.get("one").text == "theirs alone"
     assert mine.list(include_faded=True) == []
+
+
+def test_is_3_more_namespaces_than_are_kept_in_memory_stay_apart(open_bank: OpenBank) -> None:
+    root = open_bank(path=":memory:")
+    banks = [root.at(f"user{i}") for i in range(80)]
+    for _ in range(2):
+        for i, bank in enumerate(banks):
+            bank.remember(f"the lighthouse of {i}")
+    for i, bank in enumerate(banks):
+        hits = bank.recall("lighthouse", k=5)
+        assert [hit.memory.text for hit in hits] == [f"the lighthouse of {i}"]
+
+
+def test_a_category_that_another_bank_registered_breaks_nobody(open_bank: OpenBank) -> None:
+    plain = open_bank()
+    plain.remember("the lighthouse")
+    special = open_bank(policy=Policy(categories=[Category("pet", 0.3)]))
+    special.remember("the cat", category="pet")
+    assert len(plain.list()) == 2
+    assert len(plain.recall("lighthouse")) == 1
+    assert plain.prune().faded == ()

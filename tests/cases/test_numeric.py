@@ -457,3 +457,16 @@ def test_nu_9_a_recall_after_the_spacing_counts_once_more(
         bank.recall("counted")
         counts.append(bank.get(id_).recall_count)
     assert counts == [1, 1, 2, 2, 3]
+
+
+def test_nu_9_a_context_counts_as_used_what_a_recall_would(open_bank: OpenBank) -> None:
+    used = []
+    for name in ("recall", "context"):
+        bank = open_bank(embedder=TableEmbedder(CROWD), path=":memory:", namespace=name)
+        bank.remember_many(["first", "second"])
+        if name == "recall":
+            bank.recall("query", k=20)
+        else:
+            assert len(bank.context("query", k=20).ids) == 2
+        used.append({each.text: each.recall_count for each in bank.list()})
+    assert used[0] == used[1] == {"first": 1, "second": 0}

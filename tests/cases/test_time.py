@@ -108,6 +108,21 @@ def test_ti_2_the_same_instant_in_another_zone_is_the_same_memory_time(
     assert (one.created_at, one.created_at.tzinfo) == (T0, UTC)
 
 
+@pytest.mark.parametrize("end", [datetime.min, datetime.max])
+def test_ti_2_the_ends_of_the_calendar_are_times_like_others(
+    open_bank: OpenBank, end: datetime
+) -> None:
+    bank = open_bank(embedder="hashing")
+    memory = bank.remember("at the end of time", importance=0.5, at=end.replace(tzinfo=UTC))
+    assert memory.created_at == end.replace(tzinfo=UTC)
+    hits = bank.recall("the end on 3 May 2024", include_faded=True)
+    assert [hit.memory.id for hit in hits] == [memory.id]
+    assert 0.0 <= bank.strength(memory.id) <= 0.6
+    bank.prune()
+    assert len(bank.forecast(10_000_000)) + len(bank.list()) <= 2
+    assert len(bank.context("the end of time", k=1)) >= 0
+
+
 # -- TI-3 ------------------------------------------------------------------------------------
 
 
@@ -268,7 +283,8 @@ def test_what_is_born_below_the_threshold_is_faded_by_the_next_pass(open_bank: O
     bank = open_bank()
     id_ = bank.remember("worth nothing", importance=0.0).id
     assert bank.list() == []
-    assert bank.prune().faded == (id_,)
+    bank.prune()
+    assert bank.get(id_, include_faded=True).status == "faded"
 
 
 def test_the_policy_of_a_bank_that_never_wrote_is_kept_as_well(open_bank: OpenBank) -> None:
@@ -393,6 +409,15 @@ def test_on_days_of_use_the_pass_sees_days_that_were_told_afterwards(
         bank.remember(f"told later, about day {day}", at=T0 + timedelta(days=day), pinned=True)
     assert id_ not in {each.id for each in bank.list()}
     assert bank.prune().faded == (id_,)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy.chat()], ids=["wall", "active"])
+def test_restoring_what_has_not_faded_changes_nothing(open_bank: OpenBank, policy: Policy) -> None:
+    bank = open_bank(policy=policy)
+    memory = bank.remember("still here", importance=0.5)
+    assert bank.restore(memory.id) == []
+    assert bank.get(memory.id) == memory
+    assert bank.audit() == []
 
 
 def test_an_export_keeps_the_strength_of_what_it_holds(

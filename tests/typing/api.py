@@ -1,0 +1,99 @@
+"""What a type checker sees of the public face. Read by mypy, never run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, assert_type
+
+from ebbmem import (
+    AsyncMemoryBank,
+    Category,
+    Context,
+    DecayModel,
+    Draft,
+    Explanation,
+    Forecast,
+    Memory,
+    MemoryBank,
+    Policy,
+    PowerDecay,
+    Pruned,
+    Recollection,
+    Recollections,
+    Stats,
+    Step,
+)
+from ebbmem.testing import HashingEmbedder, ManualClock
+
+curve: DecayModel = PowerDecay()
+policy = Policy(curve=curve, categories=[Category("recipe", 0.02)], salience=lambda text: 0.5)
+assert_type(Policy.chat(), Policy)
+assert_type(policy.with_categories([Category("song")]), Policy)
+
+bank = MemoryBank.open("memory.db", namespace="alice", policy=policy, clock=ManualClock())
+assert_type(bank, MemoryBank)
+assert_type(
+    MemoryBank.open(Path("x"), namespace=("a", "b"), embedder=HashingEmbedder()), MemoryBank
+)
+assert_type(bank.at("bob"), MemoryBank)
+with bank as entered:
+    assert_type(entered, MemoryBank)
+
+assert_type(bank.namespace, tuple[str, ...])
+assert_type(bank.policy, Policy)
+assert_type(bank.path, str)
+
+memory = bank.remember("tea", category="recipe", importance=0.5, at=datetime.now().astimezone())
+assert_type(memory, Memory)
+assert_type(bank.remember_many(["milk", Draft(text="rain"), memory]), list[Memory])
+assert_type(bank.update(memory.id, text="green tea"), Memory)
+
+found = bank.recall("tea", k=3, category=["recipe"], where={"n": 1}, min_similarity=-1)
+assert_type(found, Recollections)
+assert_type(found[0], Recollection)
+assert_type(found[0].memory, Memory)
+assert_type(found[0].score, float)
+assert_type(found[0].similarity, float | None)
+assert_type(found[0].bonuses, Mapping[str, float])
+assert_type(found[0].via, tuple[Step, ...])
+assert_type(bank.explain("tea", memory.id), Explanation)
+assert_type(bank.context("tea", budget=100), Context)
+
+assert_type(bank.get(memory.id), Memory)
+assert_type(bank.list(source="chat", limit=10), list[Memory])
+assert_type(bank.strength(memory), float)
+assert_type(bank.retention(memory.id), float)
+assert_type(bank.reinforce([memory.id]), list[Memory])
+assert_type(bank.forget(memory.id), list[Memory])
+assert_type(bank.erase([memory.id]), int)
+assert_type(bank.prune(dry_run=True), Pruned)
+assert_type(bank.forecast(7), list[Forecast])
+assert_type(bank.stats(), Stats)
+assert_type(bank.export_jsonl("out.jsonl"), int)
+assert_type(bank.import_file("in.jsonl"), dict[tuple[str, ...], int])
+assert_type(bank.reembed(None), int)
+assert_type(bank.backup("copy.db"), Path)
+assert_type(bank.diagnose(), dict[str, object])
+assert_type(memory.metadata, Mapping[str, Any])
+
+
+async def main() -> None:
+    async with await AsyncMemoryBank.open(namespace="alice") as twin:
+        assert_type(twin, AsyncMemoryBank)
+        assert_type(await twin.remember("tea", importance=0.5), Memory)
+        assert_type(await twin.remember_many(["milk"]), list[Memory])
+        assert_type(await twin.recall("tea", k=3), Recollections)
+        assert_type(await twin.explain("tea", "id"), Explanation)
+        assert_type(await twin.context("tea", budget=100), Context)
+        assert_type(await twin.list(limit=3), list[Memory])
+        assert_type(await twin.erase_all(), int)
+        assert_type(await twin.at("bob"), AsyncMemoryBank)
+        await twin.recall("tea", 3, True)  # type: ignore[call-arg]  # options are by keyword
+        await twin.recall("tea", wehre={})  # type: ignore[call-arg]
+
+
+bank.recall("tea", 3, "fact")  # type: ignore[misc]  # options are by keyword
+bank.remember(7)  # type: ignore[arg-type]
+MemoryBank.open("memory.db")  # type: ignore[call-arg]  # a namespace is a must
