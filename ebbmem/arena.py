@@ -8,6 +8,7 @@ only catching up and taking one.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,9 +32,11 @@ __all__ = ["Arena"]
 
 _STATUS = {"active": ACTIVE, "faded": FADED}
 _MANY_DEAD = 1000  # rows: with more dead than alive beyond this the arena starts over
+_MANY_PASSAGES = 8  # of a memory that stand for it in the graph: its beginning
 _STATE = (
     ("created", "i8"),
     ("started", "i8"),
+    ("reinforced", "i8"),
     ("count", "i8"),
     ("importance", "f8"),
     ("status", "i8"),
@@ -70,6 +73,7 @@ class Arena:
 
     def _reset(self) -> None:
         self.embedder: Fingerprint | None = None
+        self.policy: str | None = None  # as stored
         self._seq = 0
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
@@ -79,7 +83,7 @@ class Arena:
         self._passage_start = Growing("int64")
         self._passage_start.append(0)
         self._names: dict[str, dict[str, int]] = {"category": {}, "source": {}, "speaker": {}}
-        self._order: dict[int, list[tuple[int, int]]] = {}
+        self._order: dict[int, list[tuple[int, int, str, int]]] = {}
         self._links: dict[str, tuple[tuple[str, float], ...]] = {}
         self._neighbours: dict[int, tuple[int, list[tuple[int, float]]]] = {}
         self._dead = 0
@@ -101,6 +105,7 @@ class Arena:
                 self._apply(change)
             self._active_days = changes.active_days
             self.embedder = changes.embedder
+            self.policy = changes.policy
             self._seq = changes.seq
             if any(change.content or change.state is None for change in changes.rows):
                 self._conversational = self._measure()
@@ -126,6 +131,7 @@ class Arena:
         return (
             state.created_at,
             state.clock_start,
+            -1 if state.last_reinforced_at is None else state.last_reinforced_at,
             state.recall_count,
             state.importance,
             _STATUS[state.status],
@@ -162,7 +168,7 @@ class Arena:
         rows["status"][row] = GONE
         left, right, source = (int(rows[name][row]) for name in ("before", "after", "source"))
         if source in self._order:
-            self._order[source] = [pair for pair in self._order[source] if pair[1] != row]
+            self._order[source] = [place for place in self._order[source] if place[-1] != row]
         if left >= 0:
             rows["after"][left] = right
         if right >= 0:
@@ -176,16 +182,15 @@ class Arena:
         if source < 0 or position is None:
             return
         order = self._order.setdefault(source, [])
-        at = len(order)
-        while at and order[at - 1][0] > position:
-            at -= 1
-        order.insert(at, (position, row))
+        place = (position, int(rows["created"][row]), self._ids[row], row)
+        at = bisect_left(order, place)
+        order.insert(at, place)
         if at:
-            rows["before"][row] = order[at - 1][1]
-            rows["after"][order[at - 1][1]] = row
+            rows["before"][row] = order[at - 1][-1]
+            rows["after"][order[at - 1][-1]] = row
         if at + 1 < len(order):
-            rows["after"][row] = order[at + 1][1]
-            rows["before"][order[at + 1][1]] = row
+            rows["after"][row] = order[at + 1][-1]
+            rows["before"][order[at + 1][-1]] = row
 
     def _number(self, kind: str, name: str | None) -> int:
         if name is None:
@@ -248,7 +253,7 @@ class Arena:
             order = self._order.get(self._names["source"].get(source, -1), [])
             if not order:
                 return False
-            last = self._rows[order[-1][1]]
+            last = self._rows[order[-1][-1]]
             other = self._names["speaker"].get(speaker, -1) if speaker is not None else -1
             return bool(last["question"]) and int(last["speaker"]) != other
 
@@ -285,30 +290,37 @@ class Arena:
         return found
 
     def _similar(self, snapshot: Snapshot, row: int, least: float) -> list[tuple[int, float]]:
-        if snapshot.index is None or snapshot.vectors is None:
-            return []
-        known = len(snapshot.before)
+        known = len(snapshot.status)
         with self.lock:
             upto, edges = self._neighbours.get(row, (0, []))
-        if any(snapshot.status[to] == GONE for to, _ in edges):
-            upto, edges = 0, []  # a ninth may move up
+        ahead = upto > known  # another reader has seen more than this one
+        if ahead or any(snapshot.status[to] == GONE for to, _ in edges):
+            upto, edges = 0, []  # when one died a ninth may move up
         if upto < known:
-            first, last = snapshot.passage_start[upto], snapshot.passage_start[known]
-            mine = snapshot.vectors[snapshot.passage_start[row]]
-            cosines = snapshot.index.inner_products(snapshot.vectors[first:last], mine)
-            owners = snapshot.passage_row[first:last]
-            near = np.flatnonzero(cosines >= least)
-            near = near[(snapshot.status[owners[near]] != GONE) & (owners[near] != row)]
-            best = dict(edges)
-            for at in near[np.argsort(-cosines[near], kind="stable")].tolist():
-                owner, cosine = int(owners[at]), min(float(cosines[at]), 1.0)
-                best[owner] = max(best.get(owner, -1.0), cosine)
-                if len(best) >= len(edges) + MAX_DEGREE:
-                    break  # the rest is weaker than eight of its kind
-            edges = strongest(list(best.items()), least=least)
-            with self.lock:
-                self._neighbours[row] = (known, edges)
-        return edges
+            edges = strongest([*edges, *_nearest(snapshot, row, upto)])
+            if not ahead:
+                with self.lock:
+                    self._neighbours[row] = (known, edges)
+        return [edge for edge in edges if edge[1] >= least]
+
+
+def _nearest(snapshot: Snapshot, row: int, upto: int) -> list[tuple[int, float]]:
+    """The most similar living rows from `upto` on, any similarity."""
+    if snapshot.index is None or snapshot.vectors is None:
+        return []
+    starts = snapshot.passage_start[upto:-1]
+    rows = snapshot.vectors[starts[0] : snapshot.passage_start[-1]]
+    best = np.full(len(starts), -2.0, np.float32)
+    mine = snapshot.passage_start[row : row + 2]
+    for passage in range(mine[0], min(mine[1], mine[0] + _MANY_PASSAGES)):
+        cosines = snapshot.index.inner_products(rows, snapshot.vectors[passage])
+        best = np.maximum(best, np.maximum.reduceat(cosines, starts - starts[0]))
+    best[snapshot.status[upto:] == GONE] = -2.0
+    if row >= upto:
+        best[row - upto] = -2.0
+    count = min(MAX_DEGREE, len(best))
+    nearest = np.argpartition(-best, count - 1)[:count]
+    return [(upto + int(at), min(float(best[at]), 1.0)) for at in nearest if best[at] > -2.0]
 
 
 def _source_order(change: Change) -> tuple[str, int, int]:

@@ -6,13 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from ebbmem import lifecycle, reading
-from ebbmem.checks import (
-    check_text,
-    is_number,
-)
+from ebbmem.checks import check_cosine, check_count, check_label, check_text
 from ebbmem.clock import day_of, from_micros
 from ebbmem.context import Context, render
-from ebbmem.errors import InvalidInput, NotFound
+from ebbmem.errors import NotFound
 from ebbmem.results import Explanation, Recollections
 from ebbmem.search import Question, Ranking, search
 from ebbmem.writer import Writer
@@ -54,10 +51,10 @@ class MemoryBank(Writer):
         Raises:
             InvalidInput: a blank query, k under 1, an unknown category.
         """
-        check_text("query", query)
+        check_count("k", k, least=1)
         filters = reading.Filters.of(self.policy, category, source, where)
         now = self._now()
-        ranking = self._rank(query, check_k(k), now, filters, min_similarity, include_faded)
+        ranking = self._rank(query, k, now, filters, min_similarity, include_faded)
         chosen = ranking.order[:k]
         ids = [ranking.snapshot.ids[row] for row, _ in chosen]
         records = {each.id: each for each in self._store.get(self.namespace, ids)}
@@ -81,9 +78,11 @@ class MemoryBank(Writer):
         min_similarity: float | None = None,
     ) -> Explanation:
         """Why `recall` with the same arguments puts a memory where it does, or leaves it out."""
-        check_text("query", query)
+        check_count("k", k, least=1)
+        if not self._store.get(self.namespace, [check_label("id", id)]):
+            raise NotFound([id])
         filters = reading.Filters.of(self.policy, category, source, where)
-        ranking = self._rank(query, check_k(k), self._now(), filters, min_similarity, include_faded)
+        ranking = self._rank(query, k, self._now(), filters, min_similarity, include_faded)
         row = ranking.snapshot.row_of.get(id)
         if row is None:
             raise NotFound([id])
@@ -101,6 +100,7 @@ class MemoryBank(Writer):
         reinforce: bool = True,
     ) -> Context:
         """What comes to mind as one delimited block of at most `budget` tokens."""
+        check_count("budget", budget, least=1)
         found = self.recall(query, k, reinforce=False)
         block = render(
             found, now=from_micros(self._now()), budget=budget, count_tokens=count_tokens
@@ -118,6 +118,9 @@ class MemoryBank(Writer):
         min_similarity: float | None,
         include_faded: bool,
     ) -> Ranking:
+        check_text("query", query)
+        if min_similarity is not None:
+            check_cosine("min_similarity", min_similarity)
         encoding = self._engine.encoded_query(query)
         arena = self._arena()
         self._engine.require_same(arena, encoding)
@@ -130,14 +133,14 @@ class MemoryBank(Writer):
             now=now,
             policy=self.policy,
             k=k,
-            min_similarity=_checked_similarity(wanted),
+            min_similarity=wanted,
             allowed=filters.mask(self._store, self.namespace),
             include_faded=include_faded,
         )
 
     def _count_use(self, ranking: Ranking, chosen: list[tuple[int, float]], now: int) -> set[str]:
         """Reinforce what was used; one write, and none when nothing can change."""
-        rows = reading.used(ranking, chosen, self.policy.reinforce_ratio)
+        rows = reading.used(ranking, chosen, now, self.policy)
         ids = [ranking.snapshot.ids[row] for row in rows]
         today = day_of(now)
         if not ids and today in ranking.snapshot.active_days:
@@ -156,19 +159,6 @@ class MemoryBank(Writer):
             now=now,
         )
         return {state.id for state in changed if state.status == "active"}
-
-
-def check_k(k: object) -> int:
-    """`k` if it can be a number of places."""
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise InvalidInput("k", f"must be a whole number from 1 on, not {k!r}")
-    return k
-
-
-def _checked_similarity(value: float | None) -> float | None:
-    if value is not None and not (is_number(value) and -1.0 <= value <= 1.0):
-        raise InvalidInput("min_similarity", f"must lie in [-1, 1], not {value!r}")
-    return value
 
 
 def _was_direct(found: Recollections, id_: str) -> bool:

@@ -10,6 +10,8 @@ from typing import Any
 from ebbmem.errors import InvalidInput
 
 __all__ = [
+    "check_cosine",
+    "check_count",
     "check_fraction",
     "check_label",
     "check_metadata",
@@ -18,6 +20,10 @@ __all__ = [
     "check_text",
     "is_number",
 ]
+
+
+DEEPEST = 32
+"""Levels of lists and objects in metadata."""
 
 
 def check_text(name: str, value: object) -> str:
@@ -55,6 +61,20 @@ def check_position(value: object) -> int:
     return value
 
 
+def check_count(name: str, value: object, *, least: int) -> int:
+    """`value` if it is a whole number from `least` on."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInput(name, f"must be a whole number from {least} on, not {value!r}")
+    return value
+
+
+def check_cosine(name: str, value: object) -> float:
+    """`value` if it is a number in [-1, 1]."""
+    if not is_number(value) or not -1.0 <= value <= 1.0:  # type: ignore[operator]
+        raise InvalidInput(name, f"must lie in [-1, 1], not {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
 def check_namespace(value: object) -> tuple[str, ...]:
     """A namespace as a tuple of non-blank strings; a single string is a tuple of one."""
     parts: Iterable[object] = (value,) if isinstance(value, str) else ()
@@ -75,14 +95,18 @@ def check_metadata(value: object) -> dict[str, Any]:
     return copied
 
 
-def _json_items(path: str, value: Mapping[object, object]) -> Iterable[tuple[str, Any]]:
+def _json_items(
+    path: str, value: Mapping[object, object], depth: int = 1
+) -> Iterable[tuple[str, Any]]:
+    if depth > DEEPEST:
+        raise InvalidInput("metadata", f"is nested more than {DEEPEST} deep")
     for key, item in value.items():
         if not isinstance(key, str):
             raise InvalidInput(path, f"has a key that is not text: {key!r}")
-        yield key, _json_value(f"{path}.{key}", item)
+        yield key, _json_value(f"{path}.{key}", item, depth)
 
 
-def _json_value(path: str, value: object) -> Any:
+def _json_value(path: str, value: object, depth: int) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -94,9 +118,13 @@ def _json_value(path: str, value: object) -> Any:
             raise InvalidInput(path, f"is {value!r}, which JSON cannot hold")
         return value
     if isinstance(value, list):
-        return [_json_value(f"{path}[{index}]", item) for index, item in enumerate(value)]
+        if depth > DEEPEST:
+            raise InvalidInput("metadata", f"is nested more than {DEEPEST} deep")
+        return [
+            _json_value(f"{path}[{index}]", item, depth + 1) for index, item in enumerate(value)
+        ]
     if isinstance(value, dict):
-        return dict(_json_items(path, value))
+        return dict(_json_items(path, value, depth + 1))
     raise InvalidInput(path, f"is a {type(value).__name__}, which JSON cannot hold")
 
 

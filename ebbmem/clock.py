@@ -34,7 +34,10 @@ def utc(value: datetime, field: str) -> datetime:
         raise InvalidInput(field, f"must be a datetime, not {type(value).__name__}")
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidInput(field, f"must carry a time zone, {value.isoformat()} has none")
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(field, "lies outside the years 1 to 9999") from None
 
 
 def to_micros(value: datetime) -> int:

@@ -37,9 +37,11 @@ class Engine:
     """One open database. Raises what opening a store or choosing an embedder raises."""
 
     def __init__(self, path: str | Path, embedder: object) -> None:
+        new = not Path(path).exists()  # then what is refused leaves no file behind
+        chosen = resolve(embedder) if new or embedder != "auto" else None
         self.store: MemoryStore = SQLiteStore(str(path))
         try:
-            self.encoder = self._choose(embedder)
+            self.encoder = self._checked(chosen) if new or embedder != "auto" else self._as_before()
         except BaseException:
             self.store.close()
             raise
@@ -47,18 +49,18 @@ class Engine:
         self._arenas: OrderedDict[Namespace, Arena] = OrderedDict()
         self._queries: OrderedDict[str, Encoding] = OrderedDict()
 
-    def _choose(self, embedder: object) -> Encoder | None:
+    def _checked(self, encoder: Encoder | None) -> Encoder | None:
         stored = self.store.fingerprint()
-        if stored is not None and embedder == "auto":
-            return self._as_before(stored)
-        encoder = resolve(embedder)
         given = KEYWORDS_ALONE if encoder is None else encoder.fingerprint
         if stored is not None and not stored.accepts(given):
             raise FingerprintMismatch(str(stored), str(given))
         return encoder
 
-    def _as_before(self, stored: Fingerprint) -> Encoder | None:
+    def _as_before(self) -> Encoder | None:
         """The built-in that wrote this database; never another one in silence."""
+        stored = self.store.fingerprint()
+        if stored is None:
+            return resolve("auto")
         missing = ""
         if stored.name in _BUILT_IN:
             try:

@@ -251,7 +251,10 @@ def _link(value: object) -> tuple[str, str, float]:
     if not isinstance(value, list) or len(value) != 3:
         raise InvalidInput("link", "must be two ids and a weight")
     a, b = check_label("link", value[0]), check_label("link", value[1])
-    return a, b, check_fraction("link weight", value[2])
+    weight = check_fraction("link weight", value[2])
+    if a == b or weight == 0.0:
+        raise InvalidInput("link", "must join two memories with a weight over 0")
+    return a, b, weight
 
 
 def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:

@@ -48,10 +48,9 @@ class Reached:
     path: tuple[Edge, ...]
 
 
-def strongest(edges: Sequence[tuple[int, float]], *, least: float) -> list[tuple[int, float]]:
-    """The at most `MAX_DEGREE` edges of weight `least` or more, heaviest first."""
-    kept = [edge for edge in edges if edge[1] >= least]
-    return heapq.nsmallest(MAX_DEGREE, kept, key=lambda edge: (-edge[1], edge[0]))
+def strongest(edges: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The at most `MAX_DEGREE` heaviest edges, heaviest first."""
+    return heapq.nsmallest(MAX_DEGREE, edges, key=lambda edge: (-edge[1], edge[0]))
 
 
 def spread(

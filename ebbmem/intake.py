@@ -63,6 +63,8 @@ new_id = _Ids()
 
 def checked(items: Iterable[Draft | Memory | str], policy: Policy) -> list[Draft | Memory]:
     """The items, text turned into drafts; nothing is embedded before all have passed."""
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise InvalidInput("drafts", f"must be several, not {type(items).__name__}")
     drafts: list[Draft | Memory] = []
     for item in items:
         each = Draft(text=item) if isinstance(item, str) else item

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ebbmem import daily, lifecycle, reading
-from ebbmem.checks import check_fraction, check_label, is_number
+from ebbmem.checks import check_count, check_fraction, check_label, is_number
 from ebbmem.clock import day_of, from_micros
 from ebbmem.errors import InvalidInput, NotFound
 from ebbmem.opening import Opened
@@ -46,6 +46,9 @@ class Keeper(Opened):
         offset: int = 0,
     ) -> Memories:
         """Memories by time of creation, then id."""
+        if limit is not None:
+            check_count("limit", limit, least=0)
+        check_count("offset", offset, least=0)
         filters = reading.Filters.of(self.policy, category, source, where)
         ids = filters.select(self._store, self.namespace)
         if not include_faded:
@@ -169,6 +172,8 @@ class Keeper(Opened):
 
     def link(self, a: str, b: str, *, weight: float = 1.0) -> None:
         """Join two memories: `weight` in (0, 1] of the activation passes between them."""
+        check_label("id", a)
+        check_label("id", b)
         if a == b:
             raise InvalidInput("link", f"joins {a!r} with itself")
         if check_fraction("weight", weight) == 0.0:
@@ -177,7 +182,7 @@ class Keeper(Opened):
 
     def unlink(self, a: str, b: str) -> None:
         """Part two memories."""
-        self._store.link(self.namespace, a, b, None)
+        self._store.link(self.namespace, check_label("id", a), check_label("id", b), None)
 
     def prune(self, *, dry_run: bool = False) -> Pruned:
         """The daily pass, now: hide what has faded, let go what was hidden long enough."""
@@ -191,7 +196,7 @@ class Keeper(Opened):
 
     def _current(self, memory: str | Memory) -> Memory:
         """The record of today: one that a caller kept may be older than the last recall."""
-        id_ = memory if isinstance(memory, str) else memory.id
+        id_ = memory.id if isinstance(memory, Memory) else memory
         return self.get(id_, include_faded=True)
 
     def _visible(self, memory: Memory) -> bool:

@@ -12,6 +12,7 @@ from ebbmem.checks import check_namespace
 from ebbmem.clock import Clock, to_micros, utc, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Engine
+from ebbmem.errors import InvalidInput
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
 from ebbmem.store import State
@@ -32,6 +33,7 @@ class Opened:
         self.namespace = ns
         self.policy = policy
         self._pass_due = 0
+        self._policy_seen: str | None = None
 
     @classmethod
     def open(
@@ -61,6 +63,10 @@ class Opened:
             StoreError: the file cannot be used.
         """
         ns = check_namespace(namespace)
+        check_path(path)
+        if not (policy is None or isinstance(policy, Policy)):
+            raise InvalidInput("policy", f"must be a Policy, not {type(policy).__name__}")
+        read(clock)
         engine = Engine(path, embedder)
         try:
             return cls._at(engine, ns, policy, clock, maintain=maintain)
@@ -80,6 +86,8 @@ class Opened:
     ) -> Self:
         info = engine.store.info(ns)
         chosen = policy or (Policy() if info is None else Policy.from_json(info.policy))
+        if info is not None:
+            chosen = chosen.knowing(info.policy)
         bank = cls(engine, ns, chosen, clock, maintain=maintain)
         now = bank._now()
         stored = None if info is None else info.policy
@@ -122,11 +130,14 @@ class Opened:
         return self._engine.fingerprint
 
     def _now(self) -> int:
-        return to_micros(utc(self._clock(), "clock"))
+        return read(self._clock)
 
     def _arena(self) -> Arena:
         arena = self._engine.arena(self.namespace)
         arena.catch_up()
+        if arena.policy is not None and arena.policy != self._policy_seen:
+            self._policy_seen = arena.policy
+            self.policy = self.policy.knowing(arena.policy)
         return arena
 
     def _keep_policy(self) -> None:
@@ -152,3 +163,18 @@ class Opened:
         if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
             days = self._arena().snapshot().active_days
             daily.run(self._store, self.namespace, self.policy, days, now)
+
+
+def read(clock: Clock) -> int:
+    """The instant a clock shows; raises `InvalidInput` naming the clock."""
+    if not callable(clock):
+        raise InvalidInput("clock", f"must be a function, not {type(clock).__name__}")
+    return to_micros(utc(clock(), "clock"))
+
+
+def check_path(path: object) -> None:
+    """A name a file can have."""
+    if not isinstance(path, str | Path):
+        raise InvalidInput("path", f"must be a path, not {type(path).__name__}")
+    if not str(path).strip() or "\0" in str(path):
+        raise InvalidInput("path", "is blank or holds a NUL")

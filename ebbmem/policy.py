@@ -175,6 +175,13 @@ class Policy:
         plain["strength_cap"] = float(plain["strength_cap"])
         return cls(**plain)
 
+    def knowing(self, line: str) -> Self:
+        """The same policy with the categories that `line`, a stored policy, has beside ours."""
+        stored = [Category(name, base, (low, high)) for name, (base, low, high)
+                  in json.loads(line)["categories"].items()]  # fmt: skip
+        missing = [each for each in stored if each.name not in self.categories]
+        return self.with_categories(missing) if missing else self
+
     def _repr_html_(self) -> str:
         return notebook.policy_html(self)
 

@@ -53,7 +53,9 @@ class Filters:
         """Raises `InvalidInput` on a category nobody registered, or keys that are not text."""
         names: tuple[str, ...] | None = None
         if category is not None:
-            listed = [category] if isinstance(category, str) else list(category)
+            listed = [category] if isinstance(category, str) else category
+            if not isinstance(listed, Collection):
+                raise InvalidInput("category", f"must be names, not {type(category).__name__}")
             names = tuple(policy.category(name).name for name in listed)
         if source is not None:
             check_label("source", source)
@@ -116,11 +118,19 @@ def recollection(
     )
 
 
-def used(ranking: Ranking, chosen: Sequence[tuple[int, float]], ratio: float) -> list[int]:
-    """Rows that count as used: found directly, and near the best in relevance."""
+def used(
+    ranking: Ranking, chosen: Sequence[tuple[int, float]], now: int, policy: Policy
+) -> list[int]:
+    """Rows for which this recall counts: direct, near the best in relevance, not too soon."""
     direct = [row for row, _ in chosen if ranking.direct(row)]
-    best = max((ranking.relevance[row] for row in direct), default=0.0)
-    return [row for row in direct if 0.0 < ranking.relevance[row] >= ratio * best]
+    least = policy.reinforce_ratio * max((ranking.relevance[row] for row in direct), default=0.0)
+    last = ranking.snapshot.reinforced
+    return [
+        row
+        for row in direct
+        if 0.0 < ranking.relevance[row] >= least
+        and (last[row] < 0 or now - int(last[row]) >= policy.spacing.total_seconds() * 1e6)
+    ]
 
 
 def explained(

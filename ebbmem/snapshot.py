@@ -24,7 +24,8 @@ class Snapshot:
     """n rows (memories) and p passages, numbered in the order they came, dead ones included.
 
     Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
-    where there is none. `passage_start` has n + 1 entries; `spans` (p, 2) are character
+    where there is none. `started` is the later of creation and reinforcement, `reinforced`
+    the last counted one or -1. `passage_start` has n + 1 entries; `spans` (p, 2) are character
     offsets. `ids` may have grown since; only the first n belong here.
     """
 
@@ -36,6 +37,7 @@ class Snapshot:
     sources: dict[str, int]
     created: Ints
     started: Ints
+    reinforced: Ints
     count: Ints
     importance: NDArray[np.float64]
     status: Ints

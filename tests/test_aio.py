@@ -112,7 +112,7 @@ class Blocking(TableEmbedder):
     """Waits in its call until somebody on the loop lets it go on."""
 
     def __init__(self) -> None:
-        super().__init__(TABLE)
+        super().__init__(TABLE, default=[0.6, 0.8])
         self.entered = threading.Event()
         self.released = threading.Event()
 
@@ -216,10 +216,17 @@ async def on_a_loop(clock: ManualClock) -> list[object]:
                 await bank.audit(),
             )
         )
-        told.append((await bank.strength("tea"), await bank.retention("tea"), await bank.get("tea")))
+        told.append(
+            (await bank.strength("tea"), await bank.retention("tea"), await bank.get("tea"))
+        )
         other = await bank.at("u2")
         told.append(
-            (await bank.erase("milk"), await bank.list(), await other.list(), await bank.erase_all())
+            (
+                await bank.erase("milk"),
+                await bank.list(),
+                await other.list(),
+                await bank.erase_all(),
+            )
         )
     return told
 

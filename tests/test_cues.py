@@ -34,7 +34,8 @@ def test_questions_are_seen(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I know what you did.", "It is late.", "What a day! I loved it.", "我喜欢咖啡。", "好的"]
+    "text",
+    ["I know what you did.", "It is late.", "What a day! I loved it.", "我喜欢咖啡。", "好的"],
 )
 def test_statements_are_no_questions(text: str) -> None:
     assert not traits(text).question
@@ -78,19 +79,24 @@ def test_the_first_person_is_not_seen_in_other_words(text: str) -> None:
     assert not traits(text).first_person
 
 
-@pytest.mark.parametrize("text", ["Ok", "Thanks a lot!", "sounds good", "Haha, right", "好的", "嗯嗯", "谢谢！"])
+@pytest.mark.parametrize(
+    "text", ["Ok", "Thanks a lot!", "sounds good", "Haha, right", "好的", "嗯嗯", "谢谢！"]
+)
 def test_backchannels_are_seen(text: str) -> None:
     assert traits(text).backchannel
 
 
 @pytest.mark.parametrize(
-    "text", ["Ok, tomorrow I will buy bread and milk", "Okra is tasty", "好的咖啡很难找到", "Nora called"]
+    "text",
+    ["Ok, tomorrow I will buy bread and milk", "Okra is tasty", "好的咖啡很难找到", "Nora called"],
 )
 def test_longer_texts_are_no_backchannels(text: str) -> None:
     assert not traits(text).backchannel
 
 
-@pytest.mark.parametrize("text", ["I love tea", "my favourite tea", "allergic to nuts", "我喜欢茶", "对花生过敏"])
+@pytest.mark.parametrize(
+    "text", ["I love tea", "my favourite tea", "allergic to nuts", "我喜欢茶", "对花生过敏"]
+)
 def test_feelings_are_seen(text: str) -> None:
     assert traits(text).feeling
 

@@ -149,9 +149,7 @@ def test_strength_at_the_end_of_the_lifetime_is_the_threshold(
 
 @relaxed
 @given(curves, st.floats(1e-4, 1e3), importances, st.integers(0, 2**31))
-def test_every_lifetime_ends(
-    curve: DecayModel, base: float, importance: float, count: int
-) -> None:
+def test_every_lifetime_ends(curve: DecayModel, base: float, importance: float, count: int) -> None:
     end = float(lifetime(rate(base, importance), importance, count, model=curve))
     assert 0.0 <= end < math.inf
 

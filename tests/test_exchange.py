@@ -14,11 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ebbmem.errors import ExchangeError, InvalidInput
-from ebbmem.exchange import FORMATS, Batch, export_file, read_file, write_jsonl
+from ebbmem.exchange import FORMATS, Batch, Header, export_file, read_file, write_jsonl
 from ebbmem.records import Memory
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-HEADER = {"format": "ebbmem", "version": 1, "namespace": ["alice"], "exported_at": NOW.isoformat()}
+HEADER = {
+    "format": "ebbmem",
+    "version": 1,
+    "namespace": ["alice"],
+    "exported_at": NOW.isoformat(),
+    "policy": None,
+    "active_days": [],
+}
 
 
 def memory(**changes: Any) -> Memory:
@@ -45,7 +52,7 @@ def memory(**changes: Any) -> Memory:
 
 def exported(*memories: Memory) -> str:
     stream = io.StringIO()
-    write_jsonl(memories, stream, namespace=("alice",), exported_at=NOW)
+    write_jsonl(memories, stream, Header(namespace=("alice",), exported_at=NOW))
     return stream.getvalue()
 
 
@@ -130,7 +137,7 @@ def test_an_empty_namespace_comes_back_empty() -> None:
 )
 def test_text_is_kept_code_point_for_code_point(text: str, tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    export_file(path, [memory(text=text)], namespace=("a",), exported_at=NOW)
+    export_file(path, [memory(text=text)], Header(namespace=("a",), exported_at=NOW))
     (item,) = read_file(path)[0].items
     assert item.text == text
 
@@ -152,7 +159,7 @@ def test_a_line_has_every_field_and_times_in_utc() -> None:
 
 def test_writing_returns_the_count_of_memories() -> None:
     both = [memory(), memory(id="m2")]
-    assert write_jsonl(both, io.StringIO(), namespace=("a",), exported_at=NOW) == 2
+    assert write_jsonl(both, io.StringIO(), Header(namespace=("a",), exported_at=NOW)) == 2
 
 
 def test_lines_are_written_as_the_memories_come() -> None:
@@ -164,13 +171,13 @@ def test_lines_are_written_as_the_memories_come() -> None:
             seen.append(stream.getvalue().count("\n"))
             yield memory(id=f"m{index}")
 
-    write_jsonl(source(), stream, namespace=("a",), exported_at=NOW)
+    write_jsonl(source(), stream, Header(namespace=("a",), exported_at=NOW))
     assert seen == [1, 2, 3]
 
 
 def test_a_naive_time_of_export_is_refused() -> None:
     with pytest.raises(InvalidInput, match="exported_at"):
-        write_jsonl([], io.StringIO(), namespace=("a",), exported_at=datetime(2026, 1, 1))
+        write_jsonl([], io.StringIO(), Header(namespace=("a",), exported_at=datetime(2026, 1, 1)))
 
 
 def test_blank_lines_are_skipped_and_still_counted() -> None:
@@ -326,7 +333,7 @@ def test_auto_finds_our_lines_past_a_broken_one() -> None:
 def test_a_file_is_exported_whole_and_replaces_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text("old")
-    assert export_file(path, [memory()], namespace=("alice",), exported_at=NOW) == 1
+    assert export_file(path, [memory()], Header(namespace=("alice",), exported_at=NOW)) == 1
     assert path.read_text(encoding="utf-8") == exported(memory())
 
 
@@ -338,7 +345,7 @@ def test_an_export_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Pat
     path = tmp_path / "out.jsonl"
     path.write_text("old")
     with pytest.raises(RuntimeError):
-        export_file(path, source(), namespace=("alice",), exported_at=NOW)
+        export_file(path, source(), Header(namespace=("alice",), exported_at=NOW))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -346,4 +353,4 @@ def test_an_export_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Pat
 @pytest.mark.parametrize("name", ["", "none/out.jsonl"])
 def test_a_place_that_cannot_hold_the_export_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="file"):
-        export_file(tmp_path / name, [], namespace=("alice",), exported_at=NOW)
+        export_file(tmp_path / name, [], Header(namespace=("alice",), exported_at=NOW))

@@ -63,9 +63,7 @@ def test_a_chat_forgets_by_days_of_use_and_nothing_else_differs() -> None:
 
 
 def test_strength_and_lifetime_use_every_number_of_the_policy() -> None:
-    policy = Policy(
-        importance_damping=0.5, recall_gain=1.0, strength_cap=3.0, fade_below=0.1
-    )
+    policy = Policy(importance_damping=0.5, recall_gain=1.0, strength_cap=3.0, fade_below=0.1)
     # rate 0.16 * (1 - 0.5 * 0.5) = 0.12; top 0.5 * (1 + 2) = 1.5
     assert float(policy.strength(0.16, 0.5, 2, 10.0)) == pytest.approx(1.5 * math.exp(-1.2))
     assert float(policy.lifetime(0.16, 0.5, 2)) == pytest.approx(math.log(15) / 0.12)

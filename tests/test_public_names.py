@@ -52,8 +52,9 @@ MODULES = sorted(
 
 
 def constants_first(name: str) -> tuple[int, str]:
-    """The order of the linter: constants, classes, functions."""
-    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+    """The order of the linter: constants, classes, functions; a single letter is a class."""
+    constant = name.isupper() and len(name) > 1
+    return (0 if constant else 1 if name[0].isupper() else 2, name)
 
 
 def test_the_package_exports_exactly_these_names() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def chains(draw: st.DrawFn) -> tuple[Floats, list[list[int]], Ints, Ints]:
     parts = [order[a:b] for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
     before, after = np.full(size, -1), np.full(size, -1)
     for part in parts[:-1]:  # the last part belongs to no source
-        for left, right in zip(part, part[1:], strict=False):
+        for left, right in pairwise(part):
             after[left], before[right] = right, left
     values = np.array(draw(st.lists(units, min_size=size, max_size=size)))
     return values, parts, before, after
@@ -157,8 +158,11 @@ def test_windows_are_what_a_loop_finds(
     previous, near = windowed(values, before, after)
     for part in parts[:-1]:
         for at, item in enumerate(part):
-            around = {offset: part[at + offset] for offset in (-2, -1, 1, 2)
-                      if 0 <= at + offset < len(part)}  # fmt: skip
+            around = {
+                offset: part[at + offset]
+                for offset in (-2, -1, 1, 2)
+                if 0 <= at + offset < len(part)
+            }
             worth = [values[to] * (1.0 if abs(by) == 1 else 0.85) for by, to in around.items()]
             assert near[item] == max(worth, default=0.0)
             assert previous[item] == (values[around[-1]] if -1 in around else 0.0)
@@ -178,8 +182,11 @@ def test_sessions_are_what_a_loop_finds(
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     found = sessions(values, sources, alive)
     for item, source in enumerate(sources.tolist()):
-        others = [values[each] for each in range(len(values))
-                  if source >= 0 and sources[each] == source and alive[each]]  # fmt: skip
+        others = [
+            values[each]
+            for each in range(len(values))
+            if source >= 0 and sources[each] == source and alive[each]
+        ]
         best = sorted(others, reverse=True)[:3]
         assert found[item] == pytest.approx(sum(best) / len(best) if best else 0.0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -298,7 +298,7 @@ def test_a_short_text_is_its_own_passage(open_bank: OpenBank) -> None:
 
 
 @pytest.fixture
-def filed(open_bank: OpenBank) -> Iterator[MemoryBank]:
+def filed(open_bank: OpenBank) -> MemoryBank:
     bank = open_bank()
     bank.remember_many(
         [
@@ -308,7 +308,7 @@ def filed(open_bank: OpenBank) -> Iterator[MemoryBank]:
             draft("p", "tea four", category="fact"),
         ]
     )
-    yield bank
+    return bank
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,9 @@ def test_strength_as_a_bonus_only_breaks_ties(open_bank: OpenBank, clock: Manual
     bank.remember("harbour tea", importance=0.5, id="old")
     clock.advance(days=10)
     bank.remember("harbour milk", importance=0.5, id="new")
-    old, new = sorted(bank.recall("harbour", reinforce=False), key=lambda each: each.memory.id)[::-1]
+    old, new = sorted(bank.recall("harbour", reinforce=False), key=lambda each: each.memory.id)[
+        ::-1
+    ]
     assert old.relevance == new.relevance
     assert new.score > old.score > 0.9 * new.score
     assert ids(bank.recall("tea harbour", reinforce=False)) == ["old", "new"]

@@ -124,7 +124,8 @@ WRITES: dict[str, Callable[[SQLiteStore], object]] = {
     "erase": lambda store: store.erase(NS, ["m1", "m3"], action="erase", now=T0),
     "link": lambda store: store.link(NS, "m2", "m3", 0.5),
     "put_vectors": lambda store: store.put_vectors(
-        SECOND, [(NS, id_, text, passages(text, 3)) for id_, text in (("m1", "tea"), ("m2", "milk"))]
+        SECOND,
+        [(NS, id_, text, passages(text, 3)) for id_, text in (("m1", "tea"), ("m2", "milk"))],
     ),
     "switch": lambda store: store.switch(Fingerprint("keywords alone", 0)),
     "set_policy": lambda store: store.set_policy(
@@ -135,12 +136,22 @@ STATEMENTS = {
     "add": ["INSERT ON memory", "INSERT ON state", "INSERT ON vector", "UPDATE ON namespace"],
     "revise": ["UPDATE ON memory", "DELETE ON vector", "INSERT ON vector", "UPDATE ON state"],
     "modify": ["UPDATE ON state", "INSERT ON audit", "UPDATE ON namespace"],
-    "erase": ["DELETE ON vector", "DELETE ON memory", "DELETE ON link", "UPDATE ON state",
-              "INSERT ON audit"],  # fmt: skip
+    "erase": [
+        "DELETE ON vector",
+        "DELETE ON memory",
+        "DELETE ON link",
+        "UPDATE ON state",
+        "INSERT ON audit",
+    ],
     "link": ["INSERT ON link", "UPDATE ON state"],
     "put_vectors": ["INSERT ON embedder", "INSERT ON vector"],
-    "switch": ["INSERT ON embedder", "UPDATE ON embedder", "DELETE ON vector",
-               "DELETE ON embedder", "UPDATE ON namespace"],  # fmt: skip
+    "switch": [
+        "INSERT ON embedder",
+        "UPDATE ON embedder",
+        "DELETE ON vector",
+        "DELETE ON embedder",
+        "UPDATE ON namespace",
+    ],
     "set_policy": ["UPDATE ON namespace", "UPDATE ON state"],
 }
 

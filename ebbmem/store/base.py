@@ -109,6 +109,7 @@ class Changes:
     reset: bool
     active_days: tuple[int, ...]
     embedder: Fingerprint | None
+    policy: str | None
     rows: tuple[Change, ...]
 
 

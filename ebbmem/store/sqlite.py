@@ -329,16 +329,16 @@ class SQLiteStore:
         with self.connection.read() as db:
             rows = db.execute(CHANGES, (since, key)).fetchall()
             if not rows:
-                return Changes(since, since > 0, (), None, ())
-            seq, floor, days, *embedder = rows[0][:7]
+                return Changes(since, since > 0, (), None, None, ())
+            seq, floor, days, policy, *embedder = rows[0][:8]
             if 0 < since < floor:
                 return replace(self.changes(ns, 0), reset=True)
-            touched = [row[8] for row in rows if row[8] is not None]
-            renewed = [row[8] for row in rows if row[9] is not None and row[7] > since]
+            touched = [row[9] for row in rows if row[9] is not None]
+            renewed = [row[9] for row in rows if row[10] is not None and row[8] > since]
             passages = read_passages(db, key, renewed) if renewed else {}
             links = read_links(db, key, touched) if touched else {}
         changed = []
-        for content_seq, id_, text, source, position, speaker, *facts in (row[7:] for row in rows):
+        for content_seq, id_, text, source, position, speaker, *facts in (row[8:] for row in rows):
             if id_ is None:
                 continue
             content = None
@@ -348,7 +348,7 @@ class SQLiteStore:
             state = None if text is None else read_state(id_, facts)
             changed.append(Change(id_, state, content, tuple(links.get(id_, ()))))
         current = None if embedder[0] is None else Fingerprint(*embedder)
-        return Changes(seq, False, unpack_days(days), current, tuple(changed))
+        return Changes(seq, False, unpack_days(days), current, policy, tuple(changed))
 
     def links(self, ns: Namespace) -> list[tuple[str, str, float]]:
         with self.connection.read() as db:

@@ -54,7 +54,7 @@ __all__ = [
 TOMBSTONE_DAYS = 30
 JOINED = "memory m JOIN state s ON s.ns = m.ns AND s.id = m.id"
 CHANGES = (
-    "SELECT n.change_seq, n.floor_seq, n.active_days, "
+    "SELECT n.change_seq, n.floor_seq, n.active_days, n.policy, "
     "e.name, e.dimension, e.token_dimension, e.min_similarity, "
     f"s.content_seq, s.id, m.text, m.source, m.position, m.speaker, {STATE_COLUMNS} "
     "FROM namespace n LEFT JOIN embedder e ON e.current "

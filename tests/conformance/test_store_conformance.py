@@ -143,7 +143,15 @@ def test_a_namespace_keeps_its_policy_and_is_listed(store: MemoryStore) -> None:
 
 
 def test_no_separator_in_a_name_can_reach_another_namespace(store: MemoryStore) -> None:
-    names: list[Namespace] = [("a", "b"), ("a/b",), ("a",), ('a", "b',), ("a\x00b",), ("A", "b"), ("a%",)]
+    names: list[Namespace] = [
+        ("a", "b"),
+        ("a/b",),
+        ("a",),
+        ('a", "b',),
+        ("a\x00b",),
+        ("A", "b"),
+        ("a%",),
+    ]
     for number, ns in enumerate(names):
         add(store, entry("m", f"text {number}"), ns=ns)
     assert sorted(store.namespaces()) == sorted(names)
@@ -326,9 +334,7 @@ def test_vectors_and_pieces_come_back_as_they_were_given(store: MemoryStore) -> 
 
 def test_modify_returns_the_states_it_changed_and_only_those(store: MemoryStore) -> None:
     add(store, entry("m1"), entry("m2", pinned=True))
-    changed = store.modify(
-        ALICE, ["m2", "m1", "m1"], lambda s: s if s.pinned else used(s), now=T0
-    )
+    changed = store.modify(ALICE, ["m2", "m1", "m1"], lambda s: s if s.pinned else used(s), now=T0)
     assert [each.id for each in changed] == ["m1"]
     assert changed[0].recall_count == 1
     assert store.states(ALICE, ["m1"]) == changed

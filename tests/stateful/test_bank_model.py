@@ -7,6 +7,7 @@ the package. The pass never runs by itself here, but for the first write of a ba
 from __future__ import annotations
 
 import io
+import json
 import math
 import shutil
 import tempfile
@@ -321,6 +322,7 @@ class BankMachine(RuleBasedStateMachine):
 
     @rule()
     def prune(self) -> None:
+        self.clock.advance(seconds=1)  # a pass does not look twice at one moment
         said = self.bank.prune(dry_run=True)
         done = self.bank.prune()
         faded, forgotten = self.settle()
@@ -344,7 +346,15 @@ class BankMachine(RuleBasedStateMachine):
             if self.facts:
                 copy.import_file(io.StringIO(out.getvalue()))
             copy.export_jsonl(back)
-        assert out.getvalue().splitlines()[1:] == back.getvalue().splitlines()[1:]
+        assert self.lines(out) == self.lines(back)
+
+    def lines(self, exported: io.StringIO) -> list[dict[str, Any]]:
+        """Without the header, and without the deadlines that a pass has put off."""
+        lines = [json.loads(line) for line in exported.getvalue().splitlines()[1:]]
+        if self.policy.timeline == "active":
+            for line in lines:
+                del line["fades_at"]
+        return lines
 
     @rule(id_=ids, text=st.sampled_from(TEXTS))
     def explain(self, id_: str, text: str) -> None:

@@ -90,10 +90,10 @@ async def main() -> None:
         assert_type(await twin.list(limit=3), list[Memory])
         assert_type(await twin.erase_all(), int)
         assert_type(await twin.at("bob"), AsyncMemoryBank)
-        await twin.recall("tea", 3, True)  # type: ignore[call-arg]  # options are by keyword
+        await twin.recall("tea", 3, "fact")  # type: ignore[call-arg]  # options are by keyword
         await twin.recall("tea", wehre={})  # type: ignore[call-arg]
 
 
-bank.recall("tea", 3, "fact")  # type: ignore[misc]  # options are by keyword
+bank.recall("tea", 3, "fact")  # type: ignore[call-arg]  # options are by keyword
 bank.remember(7)  # type: ignore[arg-type]
 MemoryBank.open("memory.db")  # type: ignore[call-arg]  # a namespace is a must
