@@ -25,11 +25,12 @@ from ebbmem.errors import (
 )
 from ebbmem.policy import Policy
 from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
-from ebbmem.results import Explanation, Forecast, Pruned, Recollections, Stats
+from ebbmem.results import AuditEntry, Explanation, Forecast, Pruned, Recollections, Stats
 
 __all__ = [
     "CATEGORIES",
     "AsyncMemoryBank",
+    "AuditEntry",
     "Category",
     "Context",
     "DecayModel",

@@ -77,7 +77,7 @@ class Arena:
         self._seq = 0
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
-        self._active_days: tuple[int, ...] = ()
+        self.active_days: tuple[int, ...] = ()
         self._rows = Growing(np.dtype([*_STATE, *_CONTENT]))
         self._passages = PassageIndex(self._make_index)
         self._passage_start = Growing("int64")
@@ -88,7 +88,7 @@ class Arena:
         self._neighbours: dict[int, tuple[int, list[tuple[int, float]]]] = {}
         self._dead = 0
         self._snapshot: Snapshot | None = None
-        self._conversational = 0.0
+        self._conversational: float | None = None  # measured when somebody asks
 
     # -- catching up -------------------------------------------------------------------------
 
@@ -99,16 +99,16 @@ class Arena:
             if changes.reset or self._dead > max(_MANY_DEAD, len(self._row_of)):
                 self._reset()
                 changes = self._store.changes(self._ns, 0)
-            if changes.rows or changes.active_days != self._active_days:
+            if changes.rows or changes.active_days != self.active_days:
                 self._snapshot = None
             for change in sorted(changes.rows, key=_source_order):
                 self._apply(change)
-            self._active_days = changes.active_days
+            self.active_days = changes.active_days
             self.embedder = changes.embedder
             self.policy = changes.policy
             self._seq = changes.seq
             if any(change.content or change.state is None for change in changes.rows):
-                self._conversational = self._measure()
+                self._conversational = None
 
     def _apply(self, change: Change) -> None:
         row = self._row_of.get(change.id)
@@ -124,7 +124,8 @@ class Arena:
             record = self._rows[row]
             for (name, _), value in zip(_STATE, facts, strict=True):
                 record[name] = value
-        self._links[change.id] = change.links
+        if change.links is not None:
+            self._links[change.id] = change.links
 
     def _facts(self, state: State) -> tuple[object, ...]:
         """The values of `_STATE`."""
@@ -214,10 +215,12 @@ class Arena:
     def _take(self) -> Snapshot:
         rows = self._rows.view()
         vectors = self._passages.filled_vectors()
+        if self._conversational is None:
+            self._conversational = self._measure()
         return Snapshot(
             ids=self._ids,
             row_of=dict(self._row_of),
-            active_days=self._active_days,
+            active_days=self.active_days,
             conversational=self._conversational,
             categories=tuple(self._names["category"]),
             sources=dict(self._names["source"]),

@@ -17,6 +17,9 @@ from ebbmem.vectors import VectorIndex
 __all__ = ["PassageIndex"]
 
 
+_BLOCK = 4096  # pieces whose norms are taken at once: all of them would be gigabytes
+
+
 class PassageIndex:
     """Passages numbered in the order they came; `make_index` builds the vectors' index."""
 
@@ -70,8 +73,9 @@ class PassageIndex:
         if self._codes is None:
             return None
         codes = self._codes.view()
-        new = codes[len(self._norms) :].astype(np.float32)
-        self._norms.extend(np.maximum(np.linalg.norm(new, axis=1), 1e-6))
+        for start in range(len(self._norms), len(codes), _BLOCK):
+            block = codes[start : start + _BLOCK].astype(np.float32)
+            self._norms.extend(np.maximum(np.linalg.norm(block, axis=1), 1e-6))
         return Pieces(codes, self._norms.view(), self._starts.view())
 
     def frequency(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:

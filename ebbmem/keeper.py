@@ -12,7 +12,7 @@ from ebbmem.clock import day_of, from_micros
 from ebbmem.errors import InvalidInput, NotFound
 from ebbmem.opening import Opened
 from ebbmem.records import Memories, Memory
-from ebbmem.results import AuditTrail, Forecast, Forecasts, Pruned, Stats
+from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
 from ebbmem.store import State
 from ebbmem.store.schema import state_of
 
@@ -60,14 +60,14 @@ class Keeper(Opened):
     def strength(self, memory: str | Memory) -> float:
         """Strength now, in [0, cap], of the memory as it stands now."""
         record = self._current(memory)
-        days = self._arena().snapshot().active_days
+        days = self._arena().active_days
         return lifecycle.strength(state_of(record), self._now(), self.policy, days)
 
     def retention(self, memory: str | Memory) -> float:
         """Retention now, in [0, 1]: the bare curve."""
         record = self._current(memory)
         return reading.retention(
-            state_of(record), self._now(), self.policy, self._arena().snapshot().active_days
+            state_of(record), self._now(), self.policy, self._arena().active_days
         )
 
     def stats(self) -> Stats:
@@ -94,7 +94,10 @@ class Keeper(Opened):
 
     def audit(self) -> AuditTrail:
         """What faded, came back, was forgotten or erased, oldest first: ids, never text."""
-        return self._store.audit(self.namespace)
+        return [
+            AuditEntry(from_micros(line.at), line.action, line.id)
+            for line in self._store.audit(self.namespace)
+        ]
 
     # -- the life of a memory ----------------------------------------------------------------
 
@@ -187,7 +190,7 @@ class Keeper(Opened):
     def prune(self, *, dry_run: bool = False) -> Pruned:
         """The daily pass, now: hide what has faded, let go what was hidden long enough."""
         now = self._now()
-        days = self._arena().snapshot().active_days
+        days = self._arena().active_days
         if dry_run:
             return daily.preview(self._store, self.namespace, self.policy, days, now)
         return daily.run(self._store, self.namespace, self.policy, days, now)
@@ -203,7 +206,7 @@ class Keeper(Opened):
         state = state_of(memory)
         if state.status != "active" or state.pinned:
             return state.status == "active"
-        days = self._arena().snapshot().active_days
+        days = self._arena().active_days
         return lifecycle.strength(state, self._now(), self.policy, days) >= self.policy.fade_below
 
     def _modify(

@@ -151,7 +151,7 @@ class Opened:
 
     def _settling(self) -> Callable[[State, int], State]:
         """Makes of a state what it is by now, though no pass has said so yet."""
-        days, policy = self._arena().snapshot().active_days, self.policy
+        days, policy = self._arena().active_days, self.policy
         return lambda state, now: lifecycle.settled(state, now, policy, days)
 
     def _run_daily_pass(self, now: int) -> None:
@@ -161,7 +161,7 @@ class Opened:
             return
         self._pass_due = now + every
         if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
-            days = self._arena().snapshot().active_days
+            days = self._arena().active_days
             daily.run(self._store, self.namespace, self.policy, days, now)
 
 

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 
 from ebbmem import notebook
 from ebbmem.records import Memory, Namespace, Recollection
-from ebbmem.store import AuditLine
 
 __all__ = [
+    "AuditEntry",
     "AuditTrail",
     "Explanation",
     "Forecast",
@@ -67,8 +67,17 @@ class Forecast:
     fades_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One thing that was done to one memory: ids and actions, never text."""
+
+    at: datetime
+    action: str
+    id: str
+
+
 Forecasts: TypeAlias = list[Forecast]
-AuditTrail: TypeAlias = list[AuditLine]  # aliases: a class with a method `list` needs the names
+AuditTrail: TypeAlias = list[AuditEntry]  # aliases: a class with a method `list` needs the names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

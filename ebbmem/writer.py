@@ -102,7 +102,7 @@ class Writer(Keeper):
             return []
         days = [*intake.days_of(made), *days]
         settle = self._settling()
-        known = self._arena().snapshot().active_days
+        known = self._arena().active_days
         told_late = any(day < day_of(now) and day not in known for day in days)
         with self._store.together():
             added = self._store.add(
@@ -193,7 +193,7 @@ class Writer(Keeper):
             namespace=self.namespace,
             exported_at=from_micros(self._now()),
             links=tuple(self._store.links(self.namespace)),
-            active_days=self._arena().snapshot().active_days,
+            active_days=self._arena().active_days,
             policy=self.policy.to_json(),
         )
         memories = self.list(include_faded=True)

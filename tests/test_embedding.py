@@ -284,7 +284,7 @@ def test_fingerprints_accept_the_same_name_and_shape() -> None:
 
 def test_a_fingerprint_shows_its_name_and_dimension() -> None:
     assert str(Fingerprint("mine", 384)) == "mine (384)"
-    assert str(Fingerprint("mine", 0)) == "mine (dimension unknown)"
+    assert str(Fingerprint("mine", 0)) == "mine"
 
 
 def test_a_threshold_outside_the_cosines_is_refused() -> None:

@@ -250,7 +250,9 @@ def test_a_line_that_is_not_plain_json_is_named(bad: str, reason: str) -> None:
 
 def test_metadata_nested_beyond_reason_is_named() -> None:
     bad = line().replace('{"n": 3}', '{"a": ' * 600 + "3" + "}" * 600)
-    assert problems(json.dumps(HEADER), bad) == ((2, "JSON is nested too deeply"),)
+    [(number, reason)] = problems(json.dumps(HEADER), bad)
+    assert number == 2
+    assert "nested" in reason
 
 
 def test_every_problem_of_every_line_is_in_the_one_error() -> None:

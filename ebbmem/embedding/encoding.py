@@ -37,7 +37,7 @@ class Fingerprint:
             raise InvalidInput("min_similarity", f"must lie in [-1, 1], not {limit!r}")
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.dimension or 'dimension unknown'})"
+        return f"{self.name} ({self.dimension})" if self.dimension else self.name
 
     def accepts(self, other: Fingerprint) -> bool:
         """Whether vectors of `other` may stand beside ours; unknown shapes are not compared."""

@@ -93,12 +93,12 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory that changed: its state (None: gone), and its content if that changed too."""
+    """One memory that changed: its state (None: gone); its content and links if those did too."""
 
     id: str
     state: State | None
     content: Content | None
-    links: tuple[tuple[str, float], ...]
+    links: tuple[tuple[str, float], ...] | None
 
 
 @dataclass(frozen=True, slots=True)

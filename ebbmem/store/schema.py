@@ -65,7 +65,7 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             """CREATE TABLE state (
                 ns TEXT NOT NULL, id TEXT NOT NULL,
                 change_seq INTEGER NOT NULL,   -- of the last write to anything of it
-                content_seq INTEGER NOT NULL,  -- of the last write to text or vectors
+                content_seq INTEGER NOT NULL,  -- of the last write to text, vectors or links
                 last_reinforced_at INTEGER,
                 recall_count INTEGER NOT NULL,
                 fades_at INTEGER,

@@ -250,12 +250,6 @@ class SQLiteStore:
             gone = [row[0] for row in there]
             for table in ("vector", "memory"):
                 db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
-            db.executemany(
-                "UPDATE state SET change_seq = max(change_seq, ?) WHERE ns = ? AND id IN "
-                "(SELECT a FROM link WHERE ns = ?2 AND b = ?3 "
-                "UNION SELECT b FROM link WHERE ns = ?2 AND a = ?3)",
-                [(seq, key, id_) for id_ in gone],
-            )
             for side in ("a", "b"):
                 db.execute(
                     f"DELETE FROM link WHERE ns = ? AND {side} IN (SELECT value FROM json_each(?))",
@@ -288,8 +282,8 @@ class SQLiteStore:
                     (key, first, second, weight),
                 )
             db.executemany(
-                "UPDATE state SET change_seq = ? WHERE ns = ? AND id = ?",
-                [(seq, key, state.id) for state in states],
+                "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id = ?",
+                [(seq, seq, key, state.id) for state in states],
             )
 
     # -- reading -----------------------------------------------------------------------------
@@ -333,20 +327,20 @@ class SQLiteStore:
             seq, floor, days, policy, *embedder = rows[0][:8]
             if 0 < since < floor:
                 return replace(self.changes(ns, 0), reset=True)
-            touched = [row[9] for row in rows if row[9] is not None]
             renewed = [row[9] for row in rows if row[10] is not None and row[8] > since]
             passages = read_passages(db, key, renewed) if renewed else {}
-            links = read_links(db, key, touched) if touched else {}
+            links = read_links(db, key, renewed) if renewed else {}
         changed = []
         for content_seq, id_, text, source, position, speaker, *facts in (row[8:] for row in rows):
             if id_ is None:
                 continue
-            content = None
+            content, joined = None, None
             if text is not None and content_seq > since:
                 found = tuple(passages.get(id_, ()))
                 content = Content(text, source, position, speaker, found)
+                joined = tuple(links.get(id_, ()))
             state = None if text is None else read_state(id_, facts)
-            changed.append(Change(id_, state, content, tuple(links.get(id_, ()))))
+            changed.append(Change(id_, state, content, joined))
         current = None if embedder[0] is None else Fingerprint(*embedder)
         return Changes(seq, False, unpack_days(days), current, policy, tuple(changed))
 
