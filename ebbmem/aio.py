@@ -6,7 +6,9 @@ Every method is that of `MemoryBank`, with its signature; none is written twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
@@ -14,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from ebbmem import intake
 from ebbmem.bank import MemoryBank
 from ebbmem.clock import Clock, utc_now
-from ebbmem.embedding.base import Encoding, Fingerprint
+from ebbmem.embedding.base import Fingerprint
 from ebbmem.intake import Progress
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memories, Memory, Namespace
@@ -23,7 +25,6 @@ __all__ = ["AsyncMemoryBank"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Encodings = list[Encoding]  # an alias: the class below has a method `list`
 Awaited = Callable[Concatenate["AsyncMemoryBank", P], Coroutine[Any, Any, R]]
 
 
@@ -55,8 +56,19 @@ def _telling(method: Callable[Concatenate[MemoryBank, P], Memory]) -> Awaited[P,
 
     @wraps(method)
     async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> Memory:
-        [memory] = await self.remember_many([cast(Any, MemoryBank.draft)(*args, **kwargs)])
+        [memory] = await self.remember_many([cast(Any, MemoryBank._draft)(*args, **kwargs)])
         return memory
+
+    return cast("Awaited[P, Memory]", call)
+
+
+def _editing(method: Callable[Concatenate[MemoryBank, P], Memory]) -> Awaited[P, Memory]:
+    """`update`, which awaits the embedder first."""
+
+    @wraps(method)
+    async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> Memory:
+        edited: Memory = await cast(Any, self._update)(*args, **kwargs)
+        return edited
 
     return cast("Awaited[P, Memory]", call)
 
@@ -123,15 +135,35 @@ class AsyncMemoryBank:
         """See `MemoryBank.remember_many`."""
         items = intake.checked(drafts, self.bank.policy)
         cut = await asyncio.to_thread(intake.spans, items)
-        encodings: Encodings | None = None
-        if (encoder := self.bank._engine.encoder) is not None:
-            encodings = []
-            texts = intake.texts_to_encode(items, cut)
-            for batch in intake.batches(texts):
-                encodings.extend(await encoder.aencode_documents(batch))
-                if progress is not None:
-                    progress(len(encodings), len(texts))
-        return await asyncio.to_thread(self.bank._keep, items, cut, encodings)
+        async with self._encoded(intake.texts_to_encode(items, cut), progress):
+            return await asyncio.to_thread(self.bank.remember_many, items)
+
+    async def _update(self, id: str, **changes: Any) -> Memory:
+        old = await self.get(id, include_faded=True)
+        words = {name: changes.get(name) or getattr(old, name) for name in ("text", "speaker")}
+        texts: list[str] = []
+        if isinstance(words["text"], str) and words["text"].strip():
+            new = replace(old, **words)
+            if (new.text, new.speaker) != (old.text, old.speaker):
+                texts = intake.texts_to_encode([new], intake.spans([new]))
+        async with self._encoded(texts, None):
+            return await asyncio.to_thread(self.bank.update, id, **changes)
+
+    @asynccontextmanager
+    async def _encoded(
+        self, texts: Sequence[str], progress: Progress | None
+    ) -> AsyncIterator[None]:
+        """Encodes on the loop what the calls inside will ask for."""
+        engine, encodings = self.bank._engine, []
+        if engine.encoder is None:
+            yield
+            return
+        for batch in intake.batches(texts):
+            encodings.extend(await engine.encoder.aencode_documents(batch))
+            if progress is not None:
+                progress(len(encodings), len(texts))
+        with engine.offering(texts, encodings):
+            yield
 
     async def _encode_query(self, query: str) -> None:
         engine = self.bank._engine
@@ -144,7 +176,7 @@ class AsyncMemoryBank:
     recall = _asking(MemoryBank.recall)
     explain = _asking(MemoryBank.explain)
     context = _asking(MemoryBank.context)
-    update = _threaded(MemoryBank.update)
+    update = _editing(MemoryBank.update)
     get = _threaded(MemoryBank.get)
     list = _threaded(MemoryBank.list)
     strength = _threaded(MemoryBank.strength)

@@ -69,12 +69,14 @@ class Arena:
         self._store = store
         self._ns = ns
         self._make_index = make_index
+        self._generation = 0
         self._reset()
 
     def _reset(self) -> None:
         self.embedder: Fingerprint | None = None
         self.policy: str | None = None  # as stored
         self._seq = 0
+        self._generation += 1
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
         self.active_days: tuple[int, ...] = ()
@@ -218,6 +220,7 @@ class Arena:
         if self._conversational is None:
             self._conversational = self._measure()
         return Snapshot(
+            generation=self._generation,
             ids=self._ids,
             row_of=dict(self._row_of),
             active_days=self.active_days,
@@ -296,14 +299,15 @@ class Arena:
         known = len(snapshot.status)
         with self.lock:
             upto, edges = self._neighbours.get(row, (0, []))
-        ahead = upto > known  # another reader has seen more than this one
-        if ahead or any(snapshot.status[to] == GONE for to, _ in edges):
+            mine = snapshot.generation == self._generation and upto <= known
+        if not mine or any(snapshot.status[to] == GONE for to, _ in edges):
             upto, edges = 0, []  # when one died a ninth may move up
         if upto < known:
             edges = strongest([*edges, *_nearest(snapshot, row, upto)])
-            if not ahead:
+            if mine:  # not of a reader who has seen less than another, or other rows
                 with self.lock:
-                    self._neighbours[row] = (known, edges)
+                    if snapshot.generation == self._generation:
+                        self._neighbours[row] = (known, edges)
         return [edge for edge in edges if edge[1] >= least]
 
 
@@ -326,9 +330,9 @@ def _nearest(snapshot: Snapshot, row: int, upto: int) -> list[tuple[int, float]]
     return [(upto + int(at), min(float(best[at]), 1.0)) for at in nearest if best[at] > -2.0]
 
 
-def _source_order(change: Change) -> tuple[str, int, int]:
+def _source_order(change: Change) -> tuple[str, int, int, str]:
     """Rows of a source next to each other and in order: appending them is then constant."""
     content, state = change.content, change.state
     if content is None or state is None:
-        return ("", 0, 0)
-    return (content.source or "", content.position or 0, state.created_at)
+        return ("", 0, 0, "")
+    return (content.source or "", content.position or 0, state.created_at, change.id)

@@ -154,8 +154,9 @@ class MemoryBank(Writer):
             lambda state: lifecycle.reinforced(
                 lifecycle.settled(state, now, policy, days), now, policy
             ),
-            action=lambda state: "fade" if state.status == "faded" else None,
+            actions=lambda state: ["fade"] if state.status == "faded" else [],
             day=today,
+            missing_ok=True,
             now=now,
         )
         return {state.id for state in changed if state.status == "active"}

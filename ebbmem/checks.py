@@ -86,12 +86,12 @@ def check_namespace(value: object) -> tuple[str, ...]:
     return checked
 
 
-def check_metadata(value: object) -> dict[str, Any]:
+def check_metadata(value: object, name: str = "metadata") -> dict[str, Any]:
     """A deep copy of `value` if it is a JSON object: no tuples, NaN or foreign objects."""
     if not isinstance(value, Mapping):
-        raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
-    copied = dict(_json_items("metadata", value))
-    _check_encodable("metadata", json.dumps(copied, ensure_ascii=False))
+        raise InvalidInput(name, f"must be a mapping, not {type(value).__name__}")
+    copied = dict(_json_items(name, value))
+    _check_encodable(name, json.dumps(copied, ensure_ascii=False))
     return copied
 
 

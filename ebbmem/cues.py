@@ -6,6 +6,7 @@ One `Cues` a language; a text is read with all of them. The words are ours, comm
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,7 +74,7 @@ _MONTH = re.compile(
     + r")\b\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d?)(?:-(\d\d?))?\b")
 _CHINESE_DATE = re.compile(r"(?:((?:19|20)\d\d)年)?(\d{1,2})月(?:(\d{1,2})[日号號])?")
 _NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][a-z]+")
@@ -136,6 +137,7 @@ def is_question(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> bool:
 
 def date_cue(question: str) -> DateCue | None:
     """The date a question names, if any; "may" counts as a month beside a number or "in"."""
+    question = unicodedata.normalize("NFKC", question)
     if found := _ISO.search(question):
         year, month, day = found.groups()
         return _valid(int(year), int(month), int(day) if day else None)
@@ -146,7 +148,8 @@ def date_cue(question: str) -> DateCue | None:
     year_number = int(named.group()) if named else None
     for match in _MONTH.finditer(question):
         before, name, after = match.groups()
-        if name.lower() == "may" and not (before or after or _is_month(question, match.start())):
+        dated = before or after or _is_month(question, match)
+        if name.lower() == "may" and not dated:
             continue
         month_number = next(
             number for number, full in enumerate(_MONTHS, 1) if full.startswith(name.lower()[:3])
@@ -156,9 +159,13 @@ def date_cue(question: str) -> DateCue | None:
     return None if year_number is None else DateCue(year_number, None, None)
 
 
-def _is_month(question: str, at: int) -> bool:
-    return re.search(r"\b(in|of|since|until|by|last|this|next|early|late|mid)[ -]$",
-                     question[:at].lower()) is not None  # fmt: skip
+def _is_month(question: str, match: re.Match[str]) -> bool:
+    """Whether what stands around "may" makes it a month."""
+    before, after = question[: match.start()].lower(), question[match.end() :]
+    led = re.search(
+        r"\b(in|of|since|until|by|last|this|next|early|late|mid|(19|20)\d\d)[ -]$", before
+    )
+    return led is not None or re.match(r",? (19|20)\d\d\b", after) is not None
 
 
 def _valid(year: int | None, month: int, day: int | None) -> DateCue | None:

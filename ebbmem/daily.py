@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ebbmem import lifecycle
-from ebbmem.errors import Held, NotFound
+from ebbmem.errors import Held
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
 from ebbmem.results import Pruned
@@ -22,16 +22,14 @@ def run(
     """Hide what has faded, then let go what has been hidden for `purge_after`."""
     faded: list[str] = []
     while ids := store.due(ns, now, limit=_BATCH):
-        try:
-            changed = store.modify(
-                ns,
-                ids,
-                lambda state: lifecycle.passed(state, now, policy, active_days),
-                action=lambda state: "fade" if state.status == "faded" else None,
-                now=now,
-            )
-        except NotFound:
-            continue  # another process erased one between the two calls; ask again
+        changed = store.modify(
+            ns,
+            ids,
+            lambda state: lifecycle.passed(state, now, policy, active_days),
+            actions=lambda state: ["fade"] if state.status == "faded" else [],
+            missing_ok=True,
+            now=now,
+        )
         faded.extend(state.id for state in changed if state.status == "faded")
     erased: list[str] = []
     before = now if policy.on_fade == "erase" else now - _micros(policy)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from ebbmem import intake
 from ebbmem.arena import Arena
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint, resolve
 from ebbmem.errors import FingerprintMismatch, MissingExtra
-from ebbmem.intake import Progress, encode
+from ebbmem.intake import Progress
 from ebbmem.records import Namespace
 from ebbmem.store import MemoryStore, Passage, SQLiteStore
 from ebbmem.text import passages, spoken
@@ -48,6 +51,7 @@ class Engine:
         self._lock = threading.RLock()
         self._arenas: OrderedDict[Namespace, Arena] = OrderedDict()
         self._queries: OrderedDict[str, Encoding] = OrderedDict()
+        self._offered: dict[str, Encoding] = {}
 
     def _checked(self, encoder: Encoder | None) -> Encoder | None:
         stored = self.store.fingerprint()
@@ -113,6 +117,28 @@ class Engine:
             return None
         return self.known_query(text) or self.keep_query(text, self.encoder.encode_query(text))
 
+    def encoded(self, texts: Sequence[str], progress: Progress | None) -> list[Encoding] | None:
+        """Documents as vectors; None without an embedder."""
+        if self.encoder is None:
+            return None
+        with self._lock:
+            ready = [self._offered.get(text) for text in texts]
+        if all(each is not None for each in ready):
+            return [each for each in ready if each is not None]
+        return intake.encode(self.encoder, texts, progress)
+
+    @contextmanager
+    def offering(self, texts: Sequence[str], encodings: Sequence[Encoding]) -> Iterator[None]:
+        """Documents that were encoded elsewhere, on an event loop, for the calls inside."""
+        with self._lock:
+            self._offered.update(zip(texts, encodings, strict=True))
+        try:
+            yield
+        finally:
+            with self._lock:
+                for text in texts:
+                    self._offered.pop(text, None)
+
     def require_same(self, arena: Arena, encoding: Encoding | None) -> None:
         """Refuse to compare a query with vectors of another embedder."""
         stored = arena.embedder
@@ -134,12 +160,12 @@ class Engine:
             return self._adopt(None, 0)
         if not encoder.fingerprint.dimension:
             encoder.encode_query("dimension")
-        total, done = self.store.count(), 0
+        total, made_now = self.store.count(), 0
         while True:
             stale = self.store.stale(encoder.fingerprint, limit=_BATCH)
             if not stale:
                 if self.store.switch(encoder.fingerprint):
-                    return self._adopt(encoder, done)
+                    return self._adopt(encoder, made_now)
                 continue
             cut = [passages(text) for _, _, text, _ in stale]
             texts = [
@@ -147,7 +173,7 @@ class Engine:
                 for (_, _, text, speaker), parts in zip(stale, cut, strict=True)
                 for start, stop in parts
             ]
-            made = iter(encode(encoder, texts, None))
+            made = iter(intake.encode(encoder, texts, None))
             self.store.put_vectors(
                 encoder.fingerprint,
                 [
@@ -155,9 +181,11 @@ class Engine:
                     for (ns, id_, text, _), parts in zip(stale, cut, strict=True)
                 ],
             )
-            done += len(stale)
+            made_now += len(stale)
             if progress is not None:
-                progress(done, max(total, done))
+                left = self.store.count_stale(encoder.fingerprint)
+                total = max(total, left)
+                progress(total - left, total)
 
     def _adopt(self, encoder: Encoder | None, done: int) -> int:
         with self._lock:

@@ -104,14 +104,13 @@ class Keeper(Opened):
     def reinforce(self, ids: str | Iterable[str]) -> Memories:
         """Count a use of what an agent really used; returns those for which it counted."""
         now = self._now()
-        changed = self._modify(
+        return self._modify(
             ids,
             lambda state: lifecycle.reinforced(state, now, self.policy),
             None,
             day=day_of(now),
             now=now,
         )
-        return [memory for memory in changed if memory.status == "active"]
 
     def pin(self, ids: str | Iterable[str]) -> Memories:
         """Never let them fade; what had faded comes back."""
@@ -224,18 +223,25 @@ class Keeper(Opened):
         when = self._now() if now is None else now
         settle = self._settling()
 
-        def named(state: State) -> str | None:
-            return "fade" if state.status == "faded" and action != "forget" else action
+        done: dict[str, list[str]] = {}
 
-        changed = self._store.modify(
+        def change(state: State) -> State:
+            today = settle(state, when)
+            after = edit(today)
+            faded = ["fade"] if today != state else []
+            done[state.id] = [*faded, action or ""] if after != today else faded
+            return after
+
+        self._store.modify(
             self.namespace,
             listed,
-            lambda state: edit(settle(state, when)),
-            action=named,
+            change,
+            actions=lambda state: [name for name in done[state.id] if name],
             day=day,
             now=when,
         )
-        return self._store.get(self.namespace, [state.id for state in changed])
+        edited = [id_ for id_ in listed if done.get(id_, [])[-1:] == [action or ""]]
+        return self._store.get(self.namespace, edited)
 
 
 def check_ids(ids: object) -> list[str]:

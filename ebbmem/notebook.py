@@ -66,7 +66,7 @@ def stats_html(stats: Stats) -> str:
 def policy_html(policy: Policy) -> str:
     """A table of the categories at importance 0.5, each with its curve over 60 days."""
     rows = []
-    for each in policy.categories.values():
+    for each in policy.known.values():
         rate = policy.rate(each.base_rate, 0.5)
         low, high = each.importance
         rows.append(

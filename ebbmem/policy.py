@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ebbmem import decay, notebook
-from ebbmem.checks import check_fraction
+from ebbmem.checks import check_cosine, check_fraction, is_number
 from ebbmem.decay import DecayModel, EbbinghausDecay, PowerDecay
 from ebbmem.errors import InvalidInput, UnknownCategory
 from ebbmem.records import CATEGORIES, Category
@@ -54,7 +54,9 @@ class Policy:
 
     curve: DecayModel = field(default_factory=EbbinghausDecay)
     timeline: Literal["wall", "active"] = "wall"
-    categories: Mapping[str, Category] = field(default_factory=lambda: CATEGORIES)
+    categories: Mapping[str, Category] | Iterable[Category] = field(
+        default_factory=lambda: CATEGORIES
+    )
     importance_damping: float = 0.8
     recall_gain: float = 0.2
     strength_cap: float = 1.0
@@ -75,6 +77,9 @@ class Policy:
             check_fraction(name, getattr(self, name))
         if not self.importance_damping < 1.0:
             raise InvalidInput("importance_damping", "must be under 1, or nothing would fade")
+        for name in ("recall_gain", "strength_cap"):
+            if not is_number(getattr(self, name)):
+                raise InvalidInput(name, f"must be a number, not {getattr(self, name)!r}")
         if not 0.0 < self.fade_below < self.strength_cap:
             raise InvalidInput(
                 "fade_below", f"must lie between 0 and the cap, not {self.fade_below}"
@@ -90,21 +95,25 @@ class Policy:
                 raise InvalidInput(name, f"must be one of {allowed}, not {getattr(self, name)!r}")
         if not isinstance(self.curve, DecayModel):
             raise InvalidInput("curve", f"must be a DecayModel, not {type(self.curve).__name__}")
-        for name in ("min_similarity", "link_similarity"):
-            value = getattr(self, name)
-            if value is not None and not -1.0 <= value <= 1.0:
-                raise InvalidInput(name, f"must lie in [-1, 1], not {value!r}")
+        check_cosine("link_similarity", self.link_similarity)
+        if self.min_similarity is not None:
+            check_cosine("min_similarity", self.min_similarity)
 
     @classmethod
     def chat(cls, **changes: Any) -> Self:
         """What measured best on dated conversations: days of use, not days of the calendar."""
         return cls(**{"timeline": "active", **changes})
 
+    @property
+    def known(self) -> Mapping[str, Category]:
+        """The categories by name, the built-in ones first."""
+        return cast("Mapping[str, Category]", self.categories)
+
     def category(self, name: object) -> Category:
         """The category called `name`; raises `UnknownCategory` listing the known ones."""
-        found = self.categories.get(name) if isinstance(name, str) else None
+        found = self.known.get(name) if isinstance(name, str) else None
         if found is None:
-            raise UnknownCategory(name, tuple(self.categories))
+            raise UnknownCategory(name, tuple(self.known))
         return found
 
     def rate(self, base_rate: ArrayLike, importance: ArrayLike) -> Array:
@@ -179,7 +188,7 @@ class Policy:
         """The same policy with the categories that `line`, a stored policy, has beside ours."""
         stored = [Category(name, base, (low, high)) for name, (base, low, high)
                   in json.loads(line)["categories"].items()]  # fmt: skip
-        missing = [each for each in stored if each.name not in self.categories]
+        missing = [each for each in stored if each.name not in self.known]
         return self.with_categories(missing) if missing else self
 
     def _repr_html_(self) -> str:
@@ -187,7 +196,7 @@ class Policy:
 
     def with_categories(self, categories: Iterable[Category]) -> Self:
         """The same policy with more categories."""
-        return replace(self, categories=_merged([*self.categories.values(), *categories]))
+        return replace(self, categories=_merged([*self.known.values(), *categories]))
 
 
 _CHOICES = {
@@ -199,6 +208,8 @@ _CHOICES = {
 
 def _merged(given: Mapping[str, Category] | Iterable[Category]) -> Mapping[str, Category]:
     listed = given.values() if isinstance(given, Mapping) else given
+    if isinstance(listed, str) or not isinstance(listed, Iterable):
+        raise InvalidInput("categories", f"must be several, not {type(given).__name__}")
     merged = dict(CATEGORIES)
     for each in listed:
         if not isinstance(each, Category):

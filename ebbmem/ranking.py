@@ -136,5 +136,20 @@ def date_match(cue: DateCue, created: Ints) -> Floats:
     just_after = next_year & (month == next_month) & (day <= 10)
     if cue.day is None:
         return np.where(inside, 1.0, np.where(just_after, 0.5, 0.0))
-    on_day = inside & (day >= cue.day) & (day <= cue.day + 3)
-    return np.where(on_day, 1.0, np.where(inside | just_after, 0.5, 0.0))
+    close = np.zeros(len(created), bool)
+    for each in np.unique(year) if cue.year is None else [cue.year]:
+        for start in (each, each - 1) if cue.year is None else (each,):
+            close |= _within_days(days, int(start), cue.month, cue.day)
+    return np.where(close, 1.0, np.where(inside | just_after, 0.5, 0.0))
+
+
+def _within_days(
+    days: NDArray[np.datetime64], year: int, month: int, day: int
+) -> NDArray[np.bool_]:
+    """Whether days lie on a date or in the three days after it; a date that is none: never."""
+    try:
+        named = np.datetime64(f"{year:04d}-{month:02d}-{day:02d}", "D")
+    except ValueError:
+        return np.zeros(len(days), bool)
+    since = (days - named).astype(int)
+    return np.asarray((since >= 0) & (since <= 3))

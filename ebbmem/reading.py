@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import lifecycle
-from ebbmem.checks import check_label
+from ebbmem.checks import check_label, check_metadata
 from ebbmem.clock import DAY
 from ebbmem.errors import InvalidInput
 from ebbmem.policy import Policy
@@ -59,10 +59,7 @@ class Filters:
             names = tuple(policy.category(name).name for name in listed)
         if source is not None:
             check_label("source", source)
-        wanted = {} if where is None else where
-        if not isinstance(wanted, Mapping) or not all(isinstance(key, str) for key in wanted):
-            raise InvalidInput("where", "must map names of metadata to values")
-        return cls(names, source, wanted)
+        return cls(names, source, {} if where is None else check_metadata(where, "where"))
 
     def mask(self, store: MemoryStore, ns: Namespace) -> Callable[[Snapshot], Mask] | None:
         """(n,) rows that pass, for a snapshot; None lets everything through."""

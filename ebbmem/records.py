@@ -55,6 +55,8 @@ class Category:
         check_label("category name", self.name)
         if not is_number(self.base_rate) or not 1e-4 <= self.base_rate <= 1e3:
             raise InvalidInput("base_rate", f"must lie in [1e-4, 1e3], not {self.base_rate!r}")
+        if not isinstance(self.importance, tuple) or len(self.importance) != 2:
+            raise InvalidInput("importance", f"must be a pair (low, high), not {self.importance!r}")
         low, high = self.importance
         check_fraction("importance low", low)
         check_fraction("importance high", high)

@@ -220,7 +220,15 @@ def _ranked(
     direct = _by_row(rows, scores)
     reached = _spread(arena, snapshot, direct, eligible, policy, k, weights.adjacent * chat)
     lifted = {row: each.activation for row, each in reached.items()}
-    ordered = sorted({**direct, **lifted}.items(), key=lambda pair: (-pair[1], pair[0]))
+    ordered = sorted(
+        {**direct, **lifted}.items(),
+        key=lambda pair: (
+            -pair[1],
+            pair[0] in lifted,
+            int(snapshot.created[pair[0]]),
+            snapshot.ids[pair[0]],
+        ),
+    )
     seen = None if interaction is None else _by_row(rows, interaction)
     return replace(
         base,

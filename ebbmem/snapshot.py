@@ -26,9 +26,11 @@ class Snapshot:
     Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
     where there is none. `started` is the later of creation and reinforcement, `reinforced`
     the last counted one or -1. `passage_start` has n + 1 entries; `spans` (p, 2) are character
-    offsets. `ids` may have grown since; only the first n belong here.
+    offsets. `ids` may have grown since; only the first n belong here. Rows of another
+    `generation` are numbered anew.
     """
 
+    generation: int
     ids: list[str]
     row_of: dict[str, int]
     active_days: tuple[int, ...]

@@ -24,7 +24,12 @@ _CJK = (
     "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 )
-_TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*[+#]{{0,2}}")
+_MARKS = (  # combining signs belong to their word: accents, points, vowels of Indic scripts
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u0eb0-\u0ece\u102b-\u109d"
+)
+_LETTER = rf"(?:[^\W_{_CJK}]|[{_MARKS}])"
+_TOKEN = re.compile(rf"[{_CJK}]+|{_LETTER}+(?:['’]{_LETTER}+)*[+#]{{0,2}}")
 _UNIT = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
@@ -55,7 +60,8 @@ _stemmer = threading.local()  # a Snowball stemmer is not safe to share between 
 def words(text: str) -> list[str]:
     """Lower-cased words; CJK runs as one."""
     folded = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return [match.replace("’", "'") for match in _TOKEN.findall(folded.lower())]
+    lowered = folded.lower().replace("i\u0307", "i")  # what a dotted capital I becomes
+    return [match.replace("’", "'") for match in _TOKEN.findall(lowered)]
 
 
 def keywords(text: str) -> list[str]:

@@ -46,7 +46,7 @@ class Writer(Keeper):
         Raises:
             InvalidInput, EmbeddingError, StoreError: nothing was written.
         """
-        draft = self.draft(
+        draft = self._draft(
             text,
             category=category,
             importance=importance,
@@ -61,7 +61,7 @@ class Writer(Keeper):
         return self.remember_many([draft])[0]
 
     @staticmethod
-    def draft(text: str, *, metadata: Metadata | None = None, **fields: Any) -> Draft:
+    def _draft(text: str, *, metadata: Metadata | None = None, **fields: Any) -> Draft:
         """The arguments of `remember` as a value."""
         return Draft(text=text, metadata={} if metadata is None else metadata, **fields)
 
@@ -71,20 +71,9 @@ class Writer(Keeper):
         """Keep several texts, all or none; a `Memory` keeps the state it had elsewhere."""
         items = intake.checked(drafts, self.policy)
         cut = intake.spans(items)
-        encoder, encodings = self._engine.encoder, None
-        if encoder is not None:
-            encodings = intake.encode(encoder, intake.texts_to_encode(items, cut), progress)
-        return self._keep(items, cut, encodings)
-
-    def _keep(
-        self,
-        items: list[Draft | Memory],
-        cut: list[intake.Spans],
-        encodings: list[Encoding] | None,
-    ) -> Memories:
+        encodings = self._engine.encoded(intake.texts_to_encode(items, cut), progress)
         now = self._now()
-        added = self._add(self._made(items, cut, encodings, now), (), now)
-        return self._settled(added, now)
+        return self._settled(self._add(self._made(items, cut, encodings, now), (), now), now)
 
     def _made(
         self,
@@ -179,10 +168,9 @@ class Writer(Keeper):
 
     def _encoded(self, memory: Memory) -> list[Passage]:
         [cut] = intake.spans([memory])
-        if self._engine.encoder is None:
+        encodings = self._engine.encoded(intake.texts_to_encode([memory], [cut]), None)
+        if encodings is None:
             return [Passage(*span) for span in cut]
-        texts = intake.texts_to_encode([memory], [cut])
-        encodings = intake.encode(self._engine.encoder, texts, None)
         return [Passage(*span, each) for span, each in zip(cut, encodings, strict=True)]
 
     # -- moving and keeping ------------------------------------------------------------------
@@ -231,13 +219,12 @@ class Writer(Keeper):
                 target.policy = _policy_of(batch) or target.policy
             intake.checked(batch.items, target.policy)
         total, done, now = sum(len(batch.items) for batch in batches), 0, self._now()
-        encoder, prepared = self._engine.encoder, []
+        prepared = []
         for target, batch in zip(targets, batches, strict=True):
             items = list(batch.items)
-            cut, encodings = intake.spans(items), None
-            if encoder is not None:
-                texts = intake.texts_to_encode(items, cut)
-                encodings = intake.encode(encoder, texts, _scaled(progress, done, items, total))
+            cut = intake.spans(items)
+            inner = _scaled(progress, done, items, total)
+            encodings = self._engine.encoded(intake.texts_to_encode(items, cut), inner)
             prepared.append(target._made(items, cut, encodings, now))
             done += len(items)
             if progress is not None:

@@ -180,6 +180,8 @@ def test_a_date_in_a_question_is_read(question: str, cue: DateCue) -> None:
         "Is the mayor in?",
         "What did the decimals say?",
         "on 2023-13-01",
+        "on 2023-05-32",
+        "on May 32",
         "13月",
         "12个月",
         "call 20231",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -205,6 +206,13 @@ def test_strength_lies_between_zero_and_the_cap_under_every_policy(
 ) -> None:
     found = float(policy.strength(base_rate, importance, count, elapsed))
     assert 0.0 <= found <= policy.strength_cap
+
+
+@pytest.mark.parametrize("curve", [EbbinghausDecay(), PowerDecay()])
+def test_a_threshold_next_to_nothing_is_refused_or_reached(curve: DecayModel) -> None:
+    with suppress(InvalidInput):
+        policy = Policy(curve=curve, fade_below=1e-200)
+        assert float(policy.lifetime(0.16, 0.5, 0)) < math.inf
 
 
 def test_both_built_in_curves_can_be_kept() -> None:

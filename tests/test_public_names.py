@@ -12,6 +12,7 @@ import ebbmem
 NAMES = [
     "CATEGORIES",
     "AsyncMemoryBank",
+    "AuditEntry",
     "Category",
     "Context",
     "DecayModel",

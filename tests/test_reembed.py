@@ -68,6 +68,14 @@ def test_every_memory_of_every_namespace_gets_new_vectors(
         assert similarity(each, text) == pytest.approx(1.0, abs=1e-6)
 
 
+def test_a_question_asked_before_is_encoded_anew(open_bank: OpenBank, old: Directions) -> None:
+    bank = open_bank(embedder=old)
+    fill(bank, 3)
+    for model in (old, Directions("same size", 8)):
+        bank.reembed(model)
+        assert similarity(bank, "memory number 1") == pytest.approx(1.0, abs=1e-6)
+
+
 def test_what_is_remembered_afterwards_uses_the_new_embedder(
     open_bank: OpenBank, old: Directions
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbmem import Draft, InvalidInput, MemoryBank, Policy, Recollections, UnknownCategory
+from ebbmem import (
+    Draft,
+    EmbeddingError,
+    InvalidInput,
+    MemoryBank,
+    Policy,
+    Recollections,
+    UnknownCategory,
+)
 from ebbmem.arena import Arena
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
@@ -294,6 +302,16 @@ def test_a_short_text_is_its_own_passage(open_bank: OpenBank) -> None:
     assert bank.recall("tea")[0].passage == "  harbour tea "
 
 
+def test_what_is_equally_good_comes_in_the_same_order_for_every_reader(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    for id_ in ("m2", "m1", "m3"):
+        bank.remember(f"harbour {id_}", id=id_, importance=0.5)
+    scores = {each.score for each in bank.recall("harbour", reinforce=False)}
+    assert len(scores) == 1
+    expected = ids(bank.recall("harbour", reinforce=False))
+    assert ids(open_bank().recall("harbour", reinforce=False)) == expected
+
+
 # -- filters -------------------------------------------------------------------------------------
 
 
@@ -446,9 +464,8 @@ def test_a_neighbour_never_takes_a_place_from_a_better_direct_hit(open_bank: Ope
     bank.remember("tea tea tea", id="best")
     bank.remember("winter bread", id="friend")
     bank.link("hit", "friend", weight=1.0)
-    found = bank.recall("harbour tea", k=3)
-    assert ids(found)[0] == "hit"
-    assert found[ids(found).index("friend")].score <= found[0].score
+    assert ids(bank.recall("harbour tea", k=1, reinforce=False)) == ["hit"]
+    assert ids(bank.recall("harbour tea", k=2, reinforce=False)) == ["hit", "friend"]
 
 
 def test_the_graph_leads_to_nothing_that_is_hidden_or_filtered(open_bank: OpenBank) -> None:
@@ -459,6 +476,36 @@ def test_the_graph_leads_to_nothing_that_is_hidden_or_filtered(open_bank: OpenBa
     assert ids(bank.recall("tea", source="a")) == ["hit"]
     bank.forget("friend")
     assert ids(bank.recall("tea")) == ["hit"]
+
+
+# -- word pieces of a foreign embedder ------------------------------------------------------------
+
+
+class Pieces(TableEmbedder):
+    """Gives every text one piece of a certain id."""
+
+    def __init__(self, piece: int) -> None:
+        super().__init__({}, default=[1.0, 0.0])
+        self.piece = piece
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[list[int], list[list[float]]]]:
+        return [([self.piece], [[0.6, 0.8]]) for _ in texts]
+
+
+def test_pieces_of_a_foreign_embedder_interact(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder=Pieces(70_000))
+    bank.remember("tea")
+    assert bank.recall("milk")[0].interaction == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("piece", [2**31 + 5, -(2**20)])
+def test_a_piece_that_cannot_be_counted_is_refused_before_anything_is_written(
+    open_bank: OpenBank, piece: int
+) -> None:
+    bank = open_bank(embedder=Pieces(piece))
+    with pytest.raises(EmbeddingError):
+        bank.remember("tea")
+    assert bank.list() == []
 
 
 # -- texts that the local model cannot read ------------------------------------------------------

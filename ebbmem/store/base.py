@@ -220,15 +220,18 @@ class MemoryStore(Protocol):
         ids: Sequence[str],
         edit: Edit,
         *,
-        action: Callable[[State], str | None] | None = None,
+        actions: Callable[[State], Sequence[str]] | None = None,
         day: int | None = None,
+        missing_ok: bool = False,
         now: int,
     ) -> list[State]:
         """Run `edit` on the states of `ids` as they are now; returns those it changed.
 
         Args:
-            action: what the audit trail calls the change of a state; None leaves it out.
+            actions: what the audit trail calls the change of a state.
             day: a day of use, counted from the epoch, noted in the same transaction.
+
+            missing_ok: pass over ids that do not exist.
 
         Raises:
             NotFound: an id that does not exist; nothing was changed.
@@ -269,6 +272,10 @@ class MemoryStore(Protocol):
         self, fingerprint: Fingerprint, *, limit: int
     ) -> list[tuple[Namespace, str, str, str | None]]:
         """(namespace, id, text, speaker) of memories without vectors of this embedder."""
+        ...
+
+    def count_stale(self, fingerprint: Fingerprint) -> int:
+        """How many memories of the file are without vectors of this embedder."""
         ...
 
     def put_vectors(

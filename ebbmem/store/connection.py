@@ -124,6 +124,8 @@ class Connection:
     def truncate_log(self) -> None:
         """Move the write-ahead log into the file, best effort: a reader may hold it."""
         with self._lock, self._translated():
+            if self._inside():
+                return
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def pragma(self, name: str) -> object:
@@ -132,9 +134,10 @@ class Connection:
             return self._db.execute(f"PRAGMA {name}").fetchone()[0]
 
     def _refuse_foreign(self) -> None:
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        application = self._db.execute("PRAGMA application_id").fetchone()[0]
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        version, application, tables = self._db.execute(  # of one moment
+            "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
+            "FROM pragma_user_version, pragma_application_id"
+        ).fetchone()
         if tables and application != APPLICATION_ID:
             raise StoreUnreadable(self.path, "is a database of another program")
         if version > len(MIGRATIONS):

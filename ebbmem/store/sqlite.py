@@ -218,8 +218,9 @@ class SQLiteStore:
         ids: Sequence[str],
         edit: Edit,
         *,
-        action: Callable[[State], str | None] | None = None,
+        actions: Callable[[State], Sequence[str]] | None = None,
         day: int | None = None,
+        missing_ok: bool = False,
         now: int,
     ) -> list[State]:
         key = join_namespace(ns)
@@ -227,11 +228,12 @@ class SQLiteStore:
             seq = next_seq(db, key, None)
             if day is not None:
                 mark_days(db, key, [day])
-            changed = edit_states(db, key, ids, edit, seq)
-            if action is not None:
+            there = read_memories(db, key, ids) if missing_ok else ids
+            changed = edit_states(db, key, [id_ for id_ in ids if id_ in there], edit, seq)
+            if actions is not None:
                 for state in changed:
-                    if (name := action(state)) is not None:
-                        write_audit(db, key, now, name, [state.id])
+                    for action in actions(state):
+                        write_audit(db, key, now, action, [state.id])
         return changed
 
     def states(self, ns: Namespace, ids: Sequence[str]) -> list[State]:
@@ -250,6 +252,12 @@ class SQLiteStore:
             gone = [row[0] for row in there]
             for table in ("vector", "memory"):
                 db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
+            db.executemany(  # what was linked with it is told
+                "UPDATE state SET change_seq = ?1, content_seq = ?1 WHERE ns = ?2 AND id IN "
+                "(SELECT a FROM link WHERE ns = ?2 AND b = ?3 "
+                "UNION SELECT b FROM link WHERE ns = ?2 AND a = ?3)",
+                [(seq, key, id_) for id_ in gone],
+            )
             for side in ("a", "b"):
                 db.execute(
                     f"DELETE FROM link WHERE ns = ? AND {side} IN (SELECT value FROM json_each(?))",
@@ -403,6 +411,12 @@ class SQLiteStore:
             number = find_embedder(db, fingerprint)
             rows = db.execute(STALE + " LIMIT ?", (number, limit)).fetchall()
         return [(split_namespace(ns), *rest) for ns, *rest in rows]
+
+    def count_stale(self, fingerprint: Fingerprint) -> int:
+        with self.connection.read() as db:
+            number = find_embedder(db, fingerprint)
+            row = db.execute(f"SELECT count(*) FROM ({STALE})", (number,)).fetchone()
+        return int(row[0])
 
     def put_vectors(
         self,

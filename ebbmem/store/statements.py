@@ -76,11 +76,12 @@ def json_list(values: Iterable[str]) -> str:
 
 
 def metadata_matches(metadata: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    """Equality as JSON has it: true is not 1."""
-    return all(
-        key in metadata and type(metadata[key]) is type(value) and metadata[key] == value
-        for key, value in where.items()
-    )
+    """Equality as JSON has it, at every depth: true is not 1."""
+    return all(key in metadata and _same(metadata[key], value) for key, value in where.items())
+
+
+def _same(one: object, other: object) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def next_seq(db: sqlite3.Connection, key: str, policy: str | None) -> int:

@@ -316,6 +316,31 @@ def test_what_was_faded_for_purge_after_is_forgotten(
     assert bank.list(include_faded=True) == []
 
 
+@pytest.mark.parametrize("pruned", [True, False])
+def test_a_hold_on_what_has_faded_is_in_the_audit_trail(
+    open_bank: OpenBank, clock: ManualClock, pruned: bool
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("evidence", importance=0.5).id
+    clock.advance(days=25)
+    if pruned:
+        bank.prune()
+    assert [each.id for each in bank.hold(id_)] == [id_]
+    assert [each.id for each in bank.release(id_)] == [id_]
+    assert [line.action for line in bank.audit()][-2:] == ["hold", "release"]
+
+
+@pytest.mark.parametrize("name", ["release", "unpin"])
+def test_what_changes_nothing_of_what_has_faded_returns_nothing(
+    open_bank: OpenBank, clock: ManualClock, name: str
+) -> None:
+    bank = open_bank()
+    id_ = bank.remember("passing", importance=0.5).id
+    clock.advance(days=25)
+    assert getattr(bank, name)(id_) == []
+    assert name not in {line.action for line in bank.audit()}
+
+
 def test_what_is_on_hold_outlives_purge_after(open_bank: OpenBank, clock: ManualClock) -> None:
     bank = open_bank()
     id_ = bank.remember("evidence", importance=0.5).id

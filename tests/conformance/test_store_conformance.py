@@ -364,7 +364,7 @@ def test_modify_rolls_back_when_an_edit_or_an_action_fails(store: MemoryStore) -
     with pytest.raises(Stop):
         store.modify(ALICE, ["m1", "m2"], lambda s: used(s) if s.id == "m1" else stop(s), now=T0)
     with pytest.raises(Stop):
-        store.modify(ALICE, ["m1"], used, action=stop, day=TODAY + 1, now=T0)  # type: ignore[arg-type]
+        store.modify(ALICE, ["m1"], used, actions=stop, day=TODAY + 1, now=T0)  # type: ignore[arg-type]
     assert everything(store) == before
 
 
@@ -374,7 +374,7 @@ def test_modify_writes_the_audit_of_what_changed(store: MemoryStore) -> None:
         ALICE,
         ["m1", "m2", "m3"],
         lambda s: s if s.pinned else used(s),
-        action=lambda s: "use" if s.id == "m1" else None,
+        actions=lambda s: ["use"] if s.id == "m1" else [],
         now=T0 + 1,
     )
     assert [(line.at, line.action, line.id) for line in store.audit(ALICE)] == [
