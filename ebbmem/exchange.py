@@ -295,7 +295,7 @@ def _time(name: str, value: object) -> datetime:
 
 def _count(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise InvalidInput(name, "must be a whole number from 0")
+        raise InvalidInput(name, "must be a whole number in [0, 2**31)")
     return value
 
 

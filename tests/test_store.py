@@ -117,7 +117,7 @@ WRITES: dict[str, Callable[[SQLiteStore], object]] = {
         NS,
         ["m1", "m2"],
         lambda state: replace(state, recall_count=9),
-        action=lambda state: "use",
+        actions=lambda state: ["use"],
         day=T0 // DAY + 7,
         now=T0,
     ),
