@@ -51,7 +51,7 @@ def test_a_file_of_seven_conversations_becomes_seven_namespaces(tmp_path: Path) 
     seen: list[tuple[int, int]] = []
     with MemoryBank.open(tmp_path / "m.db", namespace="locomo", embedder="hashing") as bank:
         taken = bank.import_file(LOCOMO, progress=lambda done, total: seen.append((done, total)))
-        assert list(taken)[0] == ("locomo", "conv-26")
+        assert next(iter(taken)) == ("locomo", "conv-26")
         assert len(taken) == 7
         assert list(taken.values()) == [419, 369, 663, 629, 680, 675, 689]
         assert seen[-1] == (4124, 4124)
