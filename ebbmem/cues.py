@@ -54,29 +54,21 @@ CHINESE = Cues(
 LANGUAGES: tuple[Cues, ...] = (ENGLISH, CHINESE)
 """The languages that texts are read with; a user may add one through `traits(languages=)`."""
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_VERBS = ("may", "march")  # months only beside a number, "in" and the like
 _MONTH = re.compile(
     r"\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?("
-    + "|".join(f"{name}|{name[:3]}" if name != "may" else "may" for name in _MONTHS)
-    + r")\b\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?",
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+    r")\b\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d?)(?:-(\d\d?))?\b")
-_CHINESE_DATE = re.compile(r"(?:((?:19|20)\d\d)年)?(\d{1,2})月(?:(\d{1,2})[日号號])?")
+_DIGITS = "[一二三四五六七八九十]{1,3}"
+_CHINESE_DATE = re.compile(
+    rf"(?:((?:19|20)\d\d)年)?(\d{{1,2}}|{_DIGITS})月(?:(\d{{1,2}}|{_DIGITS})[日号號])?"
+)
 _NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][a-z]+")
 
 
@@ -136,24 +128,22 @@ def is_question(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> bool:
 
 
 def date_cue(question: str) -> DateCue | None:
-    """The date a question names, if any; "may" counts as a month beside a number or "in"."""
+    """The date a question names, if any; verbs that are months need a number or "in" beside."""
     question = unicodedata.normalize("NFKC", question)
     if found := _ISO.search(question):
         year, month, day = found.groups()
         return _valid(int(year), int(month), int(day) if day else None)
     if found := _CHINESE_DATE.search(question):
         year, month, day = found.groups()
-        return _valid(int(year) if year else None, int(month), int(day) if day else None)
+        return _valid(int(year) if year else None, _number(month), _number(day) if day else None)
     named = _YEAR.search(question)
     year_number = int(named.group()) if named else None
     for match in _MONTH.finditer(question):
         before, name, after = match.groups()
         dated = before or after or _is_month(question, match)
-        if name.lower() == "may" and not dated:
+        if name.lower() in _VERBS and not dated and (name != "March"):
             continue
-        month_number = next(
-            number for number, full in enumerate(_MONTHS, 1) if full.startswith(name.lower()[:3])
-        )
+        month_number = _MONTHS.index(name.lower()[:3]) + 1
         day_text = before or after
         return _valid(year_number, month_number, int(day_text) if day_text else None)
     return None if year_number is None else DateCue(year_number, None, None)
@@ -166,6 +156,17 @@ def _is_month(question: str, match: re.Match[str]) -> bool:
         r"\b(in|of|since|until|by|last|this|next|early|late|mid|(19|20)\d\d)[ -]$", before
     )
     return led is not None or re.match(r",? (19|20)\d\d\b", after) is not None
+
+
+def _number(digits: str) -> int:
+    """Up to 99, in figures or in Chinese: 十二, 二十三."""
+    if digits.isascii():
+        return int(digits)
+    tens, ten, ones = digits.rpartition("十")
+    units = "一二三四五六七八九".find(ones or tens) + 1
+    if not ten:
+        return units
+    return 10 * ("一二三四五六七八九".find(tens) + 1 if tens else 1) + (units if ones else 0)
 
 
 def _valid(year: int | None, month: int, day: int | None) -> DateCue | None:

@@ -34,7 +34,7 @@ class PassageIndex:
         self._ids = Growing("int32")
         self._starts = Growing("int64")
         self._starts.append(0)
-        self._frequency = np.zeros(1024, np.int32)
+        self._frequency: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -80,9 +80,7 @@ class PassageIndex:
 
     def frequency(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
         """In how many living passages each piece occurs."""
-        known = ids < len(self._frequency)
-        counts = self._frequency[np.where(known, ids, 0)]
-        return np.where(known, counts, 0).astype(np.int32)
+        return np.array([self._frequency.get(piece, 0) for piece in ids.tolist()], np.int32)
 
     def _fill(self, vectors: VectorIndex) -> None:
         missing = len(self.rows) - len(vectors)
@@ -97,12 +95,5 @@ class PassageIndex:
         self._count(tokens.ids, 1)
 
     def _count(self, ids: NDArray[np.int32], step: int) -> None:
-        if not len(ids):
-            return
-        distinct = list(set(ids.tolist()))
-        highest = max(distinct)
-        if highest >= len(self._frequency):
-            larger = np.zeros(2 * highest + 2, np.int32)
-            larger[: len(self._frequency)] = self._frequency
-            self._frequency = larger
-        self._frequency[distinct] += step
+        for piece in set(ids.tolist()):
+            self._frequency[piece] = self._frequency.get(piece, 0) + step

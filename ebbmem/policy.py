@@ -80,9 +80,9 @@ class Policy:
         for name in ("recall_gain", "strength_cap"):
             if not is_number(getattr(self, name)):
                 raise InvalidInput(name, f"must be a number, not {getattr(self, name)!r}")
-        if not 0.0 < self.fade_below < self.strength_cap:
+        if not 1e-6 <= self.fade_below < self.strength_cap:
             raise InvalidInput(
-                "fade_below", f"must lie between 0 and the cap, not {self.fade_below}"
+                "fade_below", f"must lie between 1e-6 and the cap, not {self.fade_below}"
             )
         if not 0.0 <= self.recall_gain <= 100.0:
             raise InvalidInput("recall_gain", f"must lie in [0, 100], not {self.recall_gain}")

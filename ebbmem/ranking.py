@@ -10,6 +10,7 @@ to how much the store looks like a conversation, which it measures on itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,19 @@ from numpy.typing import NDArray
 
 from ebbmem.cues import DateCue
 
-__all__ = ["WEIGHTS", "Weights", "combined", "conversational", "date_match", "sessions", "windowed"]
+__all__ = [
+    "FEATURES",
+    "WEIGHTS",
+    "Evidence",
+    "Feature",
+    "Weights",
+    "combined",
+    "conversational",
+    "date_match",
+    "features",
+    "sessions",
+    "windowed",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,6 +78,104 @@ def combined(relevance: Floats, features: dict[str, tuple[float, Floats]]) -> Fl
         factor += weight * values
         most += weight
     return relevance * factor / most
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What features are made of: (n,) arrays over a store, asked for `rows` (m,) of it.
+
+    Attributes:
+        rough: relevance by keywords and vector, 0 for rows that may not be shown.
+        coverage: idf share of the query's terms that a row holds.
+        before, after: neighbours in the same source, -1 none.
+        source: -1 none.
+        question: whether a row asks something.
+        created: microseconds.
+        strength: what the curve left.
+        eligible: rows that may be shown.
+        conversational: how much the store looks like dialogue, in [0, 1].
+        date: what the query names.
+    """
+
+    rows: Ints
+    rough: Floats
+    coverage: Floats
+    before: Ints
+    after: Ints
+    source: Ints
+    question: NDArray[np.bool_]
+    created: Ints
+    strength: Floats
+    eligible: NDArray[np.bool_]
+    conversational: float
+    date: DateCue | None
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A bounded bonus: (m,) values in [0, 1], or None where a query or store cannot have it."""
+
+    of: Callable[[Evidence], Floats | None]
+    conversational: bool = False
+
+
+def features(evidence: Evidence, weights: Weights = WEIGHTS) -> dict[str, tuple[float, Floats]]:
+    """The features in force, each with its weight for this store."""
+    found = {}
+    for name, feature in FEATURES.items():
+        weight = getattr(weights, name) * (
+            evidence.conversational if feature.conversational else 1.0
+        )
+        values = feature.of(evidence) if weight > 0.0 else None
+        if values is not None:
+            found[name] = (weight, values)
+    return found
+
+
+def _neighbours(evidence: Evidence) -> Floats:
+    return windowed(evidence.rough, evidence.before, evidence.after)[1][evidence.rows]
+
+
+def _answer(evidence: Evidence) -> Floats:
+    previous, _ = windowed(evidence.rough, evidence.before, evidence.after)
+    asked = (evidence.before >= 0) & evidence.question[evidence.before]
+    return np.where(asked, previous, 0.0)[evidence.rows]
+
+
+def _session(evidence: Evidence) -> Floats:
+    return sessions(evidence.rough, evidence.source, evidence.eligible)[evidence.rows]
+
+
+def _statement(evidence: Evidence) -> Floats:
+    return (~evidence.question[evidence.rows]).astype(np.float64)
+
+
+def _coverage(evidence: Evidence) -> Floats:
+    around = windowed(evidence.coverage, evidence.before, evidence.after)[1]
+    share = 0.8 if evidence.conversational else 0.0  # of what the neighbours hold
+    return np.maximum(evidence.coverage, share * around)[evidence.rows]
+
+
+def _date(evidence: Evidence) -> Floats | None:
+    if evidence.date is None:
+        return None
+    return date_match(evidence.date, evidence.created[evidence.rows])
+
+
+def _strength(evidence: Evidence) -> Floats:
+    return np.clip(evidence.strength[evidence.rows], 0.0, 1.0)
+
+
+FEATURES = {
+    "neighbours": Feature(_neighbours, conversational=True),
+    "answer": Feature(_answer, conversational=True),
+    "session": Feature(_session, conversational=True),
+    "statement": Feature(_statement, conversational=True),
+    "coverage": Feature(_coverage),
+    "date": Feature(_date),
+    "strength": Feature(_strength),
+}
+"""Every bonus, by the name of its weight."""
 
 
 def conversational(

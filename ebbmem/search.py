@@ -21,7 +21,7 @@ from ebbmem.graph import Reached, spread
 from ebbmem.lexical import Postings
 from ebbmem.lifecycle import elapsed_days
 from ebbmem.policy import Policy
-from ebbmem.ranking import WEIGHTS, Weights, combined, date_match, sessions, windowed
+from ebbmem.ranking import WEIGHTS, Evidence, Weights, combined, features, windowed
 from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
 from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.text import keywords
@@ -36,6 +36,7 @@ SHORTLIST = 200
 
 _SEEDS = 5  # best direct hits from which activation spreads
 _QUANTILE = 0.95  # of a namespace's own similarities: what unrelated memories do not reach
+_SOME = 1e-6  # cosine over which a small store of an unknown embedder is not unrelated
 _SAMPLE = 64  # memories that stand for the rest when that quantile is taken
 
 
@@ -179,67 +180,89 @@ def _ranked(
     k: int,
     weights: Weights,
 ) -> Ranking:
-    snapshot, signals, threshold = base.snapshot, base.signals, base.threshold
-    pool = np.flatnonzero(eligible)
-    first: dict[str, Floats] = {"keyword": _zero_based(signals.keyword, pool)}
-    if signals.similarity is not None:
-        floor = max(threshold, 0.0)
-        first["similarity"] = scaled(signals.similarity, signals.similarity[pool], at_least=floor)
+    snapshot = base.snapshot
+    first = _first_round(base, eligible)
     rough = np.where(eligible, mixed(first), 0.0)
-    previous, near = windowed(rough, snapshot.before, snapshot.after)
-    chat = snapshot.conversational
-    worth = np.where(base.candidate, rough + 0.5 * chat * near, -1.0)
-    rows = _best(worth, base.candidate, max(SHORTLIST, k))
+    rows = _shortlist(base, rough, max(SHORTLIST, k))
     mix = {name: values[rows] for name, values in first.items()}
     interaction = _interaction(arena, snapshot, question, rows)
     if interaction is not None:
         mix["interaction"] = scaled(interaction, interaction)
     relevance = mixed(mix)
-    answered = np.where(snapshot.question[snapshot.before], previous, 0.0)
-    coverage = signals.coverage
-    around = np.maximum(coverage, 0.8 * windowed(coverage, snapshot.before, snapshot.after)[1])
-    features: dict[str, tuple[float, Floats]] = {
-        "neighbours": (weights.neighbours * chat, near[rows]),
-        "answer": (weights.answer * chat, answered[rows]),
-        "session": (
-            weights.session * chat,
-            sessions(rough, snapshot.source, eligible)[rows] if chat else rough[rows],
-        ),
-        "statement": (weights.statement * chat, (~snapshot.question[rows]).astype(np.float64)),
-        "coverage": (weights.coverage, (around if chat else coverage)[rows]),
-    }
-    if question.date is not None:
-        features["date"] = (weights.date, date_match(question.date, snapshot.created[rows]))
-    if policy.ranking == "bonus":
-        share = base.strength[rows] / max(policy.strength_cap, 1.0)
-        features["strength"] = (weights.strength, np.clip(share, 0.0, 1.0))
-    features = {name: each for name, each in features.items() if each[0] > 0.0}
-    scores = combined(relevance, features)
+    chosen = replace(weights, strength=weights.strength if policy.ranking == "bonus" else 0.0)
+    bonuses = features(_evidence(base, question, eligible, rough, rows), chosen)
+    scores = combined(relevance, bonuses)
     if policy.ranking == "product":
         scores = scores * np.clip(base.strength[rows], 0.0, 1.0)
     direct = _by_row(rows, scores)
-    reached = _spread(arena, snapshot, direct, eligible, policy, k, weights.adjacent * chat)
-    lifted = {row: each.activation for row, each in reached.items()}
-    ordered = sorted(
-        {**direct, **lifted}.items(),
-        key=lambda pair: (
-            -pair[1],
-            pair[0] in lifted,
-            int(snapshot.created[pair[0]]),
-            snapshot.ids[pair[0]],
-        ),
-    )
-    seen = None if interaction is None else _by_row(rows, interaction)
+    adjacent = weights.adjacent * snapshot.conversational
+    reached = _spread(arena, snapshot, direct, eligible, policy, k, adjacent)
     return replace(
         base,
-        order=ordered,
-        signals=replace(signals, interaction=seen),
+        order=_ordered(snapshot, direct, reached),
+        signals=replace(
+            base.signals, interaction=None if interaction is None else _by_row(rows, interaction)
+        ),
         relevance=_by_row(rows, relevance),
         bonuses={
-            name: (weight, _by_row(rows, values)) for name, (weight, values) in features.items()
+            name: (weight, _by_row(rows, values)) for name, (weight, values) in bonuses.items()
         },
         reached=reached,
     )
+
+
+def _first_round(base: Ranking, eligible: NDArray[np.bool_]) -> dict[str, Floats]:
+    """(n,) keywords and vector, each scaled within what may be shown."""
+    signals, pool = base.signals, np.flatnonzero(eligible)
+    first = {"keyword": _zero_based(signals.keyword, pool)}
+    if signals.similarity is not None:
+        first["similarity"] = scaled(
+            signals.similarity, signals.similarity[pool], at_least=max(base.threshold, 0.0)
+        )
+    return first
+
+
+def _shortlist(base: Ranking, rough: Floats, limit: int) -> Ints:
+    """The best candidates by the first round and what stands beside them, ascending."""
+    snapshot = base.snapshot
+    _, near = windowed(rough, snapshot.before, snapshot.after)
+    rows = np.flatnonzero(base.candidate)
+    if len(rows) > limit:
+        worth = (rough + 0.5 * snapshot.conversational * near)[rows]
+        rows = rows[np.argpartition(-worth, limit - 1)[:limit]]
+    return np.sort(rows)
+
+
+def _evidence(
+    base: Ranking, question: Question, eligible: NDArray[np.bool_], rough: Floats, rows: Ints
+) -> Evidence:
+    snapshot = base.snapshot
+    return Evidence(
+        rows=rows,
+        rough=rough,
+        coverage=base.signals.coverage,
+        before=snapshot.before,
+        after=snapshot.after,
+        source=snapshot.source,
+        question=snapshot.question,
+        created=snapshot.created,
+        strength=base.strength,
+        eligible=eligible,
+        conversational=snapshot.conversational,
+        date=question.date,
+    )
+
+
+def _ordered(
+    snapshot: Snapshot, direct: dict[int, float], reached: dict[int, Reached]
+) -> list[tuple[int, float]]:
+    """Best first; equals go to what was found directly, then to what is older."""
+    scores = {**direct, **{row: each.activation for row, each in reached.items()}}
+
+    def place(row: int) -> tuple[float, bool, int, str]:
+        return (-scores[row], row in reached, int(snapshot.created[row]), snapshot.ids[row])
+
+    return [(row, scores[row]) for row in sorted(scores, key=place)]
 
 
 def _signals(
@@ -316,7 +339,7 @@ def _threshold(snapshot: Snapshot, wanted: float | None) -> float:
         return 1.0
     living = np.flatnonzero(snapshot.alive()[snapshot.passage_row])
     if len(living) < _SAMPLE:
-        return 0.0
+        return _SOME
     sample = vectors[living[:: max(len(living) // _SAMPLE, 1)][:_SAMPLE]]
     pairs = (sample @ sample.T)[np.triu_indices(len(sample), 1)]
     return float(np.quantile(pairs, _QUANTILE))
@@ -326,14 +349,6 @@ def _zero_based(values: Floats, pool: Ints) -> Floats:
     """BM25 in [0, 1]: no shared word is nothing, the best match is all."""
     top = float(values[pool].max()) if len(pool) else 0.0
     return values / top if top > 0.0 else np.zeros(len(values))
-
-
-def _best(worth: Floats, candidate: NDArray[np.bool_], limit: int) -> Ints:
-    """The rows of the `limit` best candidates, ascending by number."""
-    rows = np.flatnonzero(candidate)
-    if len(rows) > limit:
-        rows = rows[np.argpartition(-worth[rows], limit - 1)[:limit]]
-    return np.sort(rows)
 
 
 def _by_row(rows: Ints, values: Floats) -> dict[int, float]:

@@ -30,7 +30,10 @@ _MARKS = (  # combining signs belong to their word: accents, points, vowels of I
 )
 _LETTER = rf"(?:[^\W_{_CJK}]|[{_MARKS}])"
 _TOKEN = re.compile(rf"[{_CJK}]+|{_LETTER}+(?:['’]{_LETTER}+)*[+#]{{0,2}}")
-_UNIT = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
+_POINTS = "\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # of CJK text
+_UNIT = re.compile(rf"[{_CJK}]|[^\s{_CJK}{_POINTS}]+")
+_SPACE = re.compile(r"\s*")
+_TAIL = re.compile(rf"[{_POINTS}]*")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _LONGEST_TERM = 64  # characters; beyond that it is a blob, not a word
@@ -110,28 +113,40 @@ def passages(text: str, limit: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
         length += size
         last = end
     if start is not None:
-        spans.append((start, last))
+        spans.append((start, len(text.rstrip())))  # with what points stand at the end
     return spans
 
 
 def _pieces(text: str, limit: int) -> Iterator[tuple[int, int, float]]:
     """(start, stop, words) of sentences, those over the limit cut between words."""
-    begin = 0
+    begin = last = 0
     ends = [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     for end in ends:
-        first, last, size = None, begin, 0.0
+        first, size = None, 0.0
         for unit in _UNIT.finditer(text, begin, end):
             weight = 0.5 if _IS_CJK.match(unit.group()) else 1.0
             if first is not None and size + weight > limit:
                 yield first, last, size
                 first, size = None, 0.0
             if first is None:
-                first = unit.start()
+                first = _begin(text, last)  # points before a word belong to its piece
             size += weight
-            last = unit.end()
+            last = _end(text, unit.end())
         if first is not None:
             yield first, last, size
         begin = end
+
+
+def _begin(text: str, at: int) -> int:
+    """Where the white space at a place ends."""
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+def _end(text: str, at: int) -> int:
+    """Where the punctuation behind a unit ends."""
+    match = _TAIL.match(text, at)
+    return at if match is None else match.end()
 
 
 def _cjk_terms(run: str) -> Iterator[str]:

@@ -104,7 +104,7 @@ def test_keywords_of_two_lines_are_those_of_each(one: str, other: str) -> None:
         ("咖啡", 1),
         ("咖啡店", 2),
         ("喝 tea", 2),
-        ("a。b", 1),
+        ("a。b", 2),
     ],
 )
 def test_two_cjk_characters_count_as_one_word(text: str, length: int) -> None:

@@ -156,6 +156,8 @@ def _token_vectors(name: str, index: int, pair: object, dimension: int) -> Token
     if dimension and vectors.shape[1] != dimension:
         found = f"dimension {vectors.shape[1]}, expected {dimension}"
         raise EmbeddingError(f"embedder {name}: {what} has {found}")
+    if len(ids) and not (ids.min() >= 0 and ids.max() < 2**31):
+        raise EmbeddingError(f"embedder {name}: {what} has ids outside [0, 2**31)")
     return quantise(ids.astype(np.int64), vectors)
 
 

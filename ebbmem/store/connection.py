@@ -49,6 +49,7 @@ class Connection:
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock = threading.RLock()
+        self._writing = False
         if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
             raise StoreError(path, f"needs SQLite 3.37, this Python has {sqlite3.sqlite_version}")
         with self._translated():
@@ -92,10 +93,11 @@ class Connection:
     def write(self) -> Iterator[sqlite3.Connection]:
         """The connection inside a transaction: all of it or nothing. Inner ones join outer ones."""
         with self._lock, self._translated():
-            if self._inside():
+            if self._writing:
                 yield self._db
                 return
-            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("BEGIN IMMEDIATE")  # fails inside a read, which would undo it
+            self._writing = True
             try:
                 yield self._db
                 self._db.execute("COMMIT")
@@ -103,6 +105,8 @@ class Connection:
                 if self._inside():
                     self._db.execute("ROLLBACK")
                 raise
+            finally:
+                self._writing = False
 
     def backup(self, target: str) -> None:
         """A consistent copy while others read and write; `target` appears whole or not at all."""
@@ -111,12 +115,12 @@ class Connection:
         partial = f"{target}.partial-{os.getpid()}"
         try:
             with self._lock, self._translated(target):
+                os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
                 copy = sqlite3.connect(partial)
                 try:
                     self._db.backup(copy)
                 finally:
                     copy.close()
-                os.chmod(partial, 0o600)
                 os.replace(partial, target)
         finally:
             Path(partial).unlink(missing_ok=True)
@@ -164,6 +168,8 @@ class Connection:
                 return
         with self.write() as db:
             done = db.execute("PRAGMA user_version").fetchone()[0]
+            if done > len(MIGRATIONS):  # a newer one was faster
+                raise SchemaTooNew(self.path, done, len(MIGRATIONS))
             if done == 0:
                 db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 db.execute(

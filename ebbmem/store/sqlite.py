@@ -253,10 +253,10 @@ class SQLiteStore:
             for table in ("vector", "memory"):
                 db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
             db.executemany(  # what was linked with it is told
-                "UPDATE state SET change_seq = ?1, content_seq = ?1 WHERE ns = ?2 AND id IN "
-                "(SELECT a FROM link WHERE ns = ?2 AND b = ?3 "
-                "UNION SELECT b FROM link WHERE ns = ?2 AND a = ?3)",
-                [(seq, key, id_) for id_ in gone],
+                "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id IN "
+                "(SELECT a FROM link WHERE ns = ? AND b = ? "
+                "UNION SELECT b FROM link WHERE ns = ? AND a = ?)",
+                [(seq, seq, key, key, id_, key, id_) for id_ in gone],
             )
             for side in ("a", "b"):
                 db.execute(

@@ -382,6 +382,23 @@ def test_modify_writes_the_audit_of_what_changed(store: MemoryStore) -> None:
     ]
 
 
+def test_modify_may_write_several_lines_for_one_change(store: MemoryStore) -> None:
+    add(store, entry("m1"))
+    store.modify(ALICE, ["m1"], used, actions=lambda s: ["fade", "restore"], now=T0)
+    assert [(line.action, line.id) for line in store.audit(ALICE)] == [
+        ("fade", "m1"),
+        ("restore", "m1"),
+    ]
+
+
+def test_modify_may_pass_over_what_does_not_exist(store: MemoryStore) -> None:
+    add(store, entry("m1"))
+    changed = store.modify(ALICE, ["none", "m1"], used, missing_ok=True, now=T0)
+    assert [each.id for each in changed] == ["m1"]
+    assert store.modify(BOB, ["none"], used, missing_ok=True, now=T0) == []
+    assert store.namespaces() == [ALICE]
+
+
 def test_modify_of_nothing_can_note_a_day_of_use(store: MemoryStore) -> None:
     add(store, entry("m1"))
     assert store.modify(ALICE, [], used, day=TODAY + 4, now=T0) == []
