@@ -20,6 +20,7 @@ from ebbmem.bank import MemoryBank  # after the skip
 from ebbmem.cli.doctor import wal_reset_affected
 from ebbmem.cli.run import run
 from ebbmem.clock import utc_now
+from ebbmem.policy import Policy
 from ebbmem.testing import ManualClock
 
 HOSTILE = "[red]MARKER[/red] :smile: \x1b[31mred\x1b[0m \x9b5m \u202eabc"
@@ -224,6 +225,18 @@ def test_prune_says_what_would_go_and_then_lets_it_go(cli: Cli) -> None:
     assert id_ in said
     assert cli.json("prune")["faded"] == [id_]
     assert cli("prune") == "0 faded, 0 forgotten for good\n"
+
+
+@pytest.mark.parametrize("on_fade", ["hide", "erase"])
+def test_prune_reports_though_the_pass_is_long_due(cli: Cli, on_fade: str) -> None:
+    before = ManualClock(utc_now() - timedelta(days=100))
+    policy = Policy(on_fade=on_fade)  # type: ignore[arg-type]
+    with MemoryBank.open(cli.db, namespace="default", clock=before, policy=policy) as bank:
+        id_ = bank.remember("weak", category="failure", importance=0.5).id
+    assert cli.json("prune", "--dry-run")["faded"] == [id_]
+    done = cli.json("prune")
+    assert done["faded"] == [id_]
+    assert done["erased"] == ([id_] if on_fade == "erase" else [])
 
 
 def test_forecast_names_what_fades_next(cli: Cli) -> None:

@@ -94,8 +94,13 @@ class Shell:
         """As given, else from the environment, else in the user's data folder."""
         return self.options.db or Path(os.environ.get("EBBMEM_DB") or default_path())
 
-    def bank(self, *, as_written: bool = False) -> MemoryBank:
-        """The bank that the options name; `as_written` opens it with the file's own embedder."""
+    def bank(self, *, as_written: bool = False, maintain: bool = True) -> MemoryBank:
+        """The bank that the options name.
+
+        Args:
+            as_written: with the file's own embedder, whatever the options say.
+            maintain: let the daily pass run on opening, if it is due.
+        """
         from ebbmem.bank import MemoryBank  # heavy; --help needs none of it
 
         if self.path == default_path():
@@ -106,6 +111,7 @@ class Shell:
             namespace=self.namespace,
             embedder="auto" if as_written else self.options.embedder or "auto",
             policy=named[self.options.policy] if self.options.policy else None,
+            maintain=maintain,
         )
 
 

@@ -118,9 +118,10 @@ def prune(
 
     It hides what has faded, and lets go what has been faded for long.
     """
-    with shell.bank() as bank:
+    with shell.bank(maintain=False) as bank:  # or opening would leave nothing to report
         done = bank.prune(dry_run=dry_run)
-        named = [bank.get(each, include_faded=True) for each in done.faded]
+        left = {each.id: each for each in bank.list(include_faded=True)}
+        named = [left[id_] for id_ in done.faded if id_ in left]
     out = shell.output
     verb = "would be " if dry_run else ""
 
