@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ebbmem import intake
 from ebbmem.arena import Arena
-from ebbmem.embedding.base import Encoder, Encoding, Fingerprint, resolve
+from ebbmem.embedding.base import Encoder, Encoding, Fingerprint
+from ebbmem.embedding.choose import BUILT_IN, resolve
 from ebbmem.errors import FingerprintMismatch, MissingExtra
 from ebbmem.intake import Progress
 from ebbmem.records import Namespace
@@ -24,11 +25,6 @@ __all__ = ["KEYWORDS_ALONE", "Engine"]
 KEYWORDS_ALONE = Fingerprint("keywords alone", 0)
 """What a database remembers when it was written without an embedder."""
 
-_BUILT_IN = {
-    "minilm-l6-v2-int8": "local",
-    "multilingual-e5-small-q4": "multilingual",
-    "hashing-256": "hashing",
-}  # fingerprint -> the name it is chosen by
 _QUERIES = 256  # encoded queries kept
 _ARENAS = 64  # namespaces kept in memory, least recently used go first
 _BATCH = 64  # memories re-embedded in one transaction
@@ -66,9 +62,9 @@ class Engine:
         if stored is None:
             return resolve("auto")
         missing = ""
-        if stored.name in _BUILT_IN:
+        if stored.name in BUILT_IN:
             try:
-                return resolve(_BUILT_IN[stored.name])
+                return resolve(BUILT_IN[stored.name])
             except MissingExtra as error:
                 missing = f" ({error})"
         if stored.name != KEYWORDS_ALONE.name:

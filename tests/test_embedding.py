@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ebbmem.embedding import Encoder, Fingerprint, adapt, base, local, resolve
+from ebbmem.embedding import Encoder, Fingerprint, adapt, choose, local, resolve
 from ebbmem.embedding.encoding import quantise
 from ebbmem.embedding.hashing import HashingEncoder
 from ebbmem.embedding.multilingual import MultilingualEncoder
@@ -307,8 +307,8 @@ def test_quantised_directions_stay_within_a_percent() -> None:
 def without_local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EBBMEM_EMBEDDER", raising=False)
     monkeypatch.setattr(local, "is_installed", lambda: False)
-    monkeypatch.setattr(base, "_warn_once", Once(base._warn))
-    monkeypatch.setitem(base._BUILT_IN, "local", Once(base._local))
+    monkeypatch.setattr(choose, "_warn_once", Once(choose._warn))
+    monkeypatch.setitem(choose._BUILT_IN, "local", Once(choose._local))
 
 
 @pytest.mark.parametrize("choice", [None, "none"])

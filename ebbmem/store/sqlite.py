@@ -16,9 +16,7 @@ from ebbmem.records import Memory, Namespace
 from ebbmem.store.base import (
     Added,
     AuditLine,
-    Change,
     Changes,
-    Content,
     Edit,
     Entry,
     NamespaceInfo,
@@ -29,18 +27,16 @@ from ebbmem.store.connection import Connection
 from ebbmem.store.schema import (
     digest,
     join_namespace,
-    read_state,
     split_namespace,
     state_of,
     state_row,
-    unpack_days,
 )
 from ebbmem.store.statements import (
-    CHANGES,
     STALE,
     current_embedder,
     drop_tombstones,
     edit_states,
+    erase_rows,
     find_embedder,
     insert_embedder,
     insert_memory,
@@ -49,9 +45,8 @@ from ebbmem.store.statements import (
     mark_days,
     metadata_matches,
     next_seq,
-    read_links,
+    read_changes,
     read_memories,
-    read_passages,
     read_states,
     require_embedder,
     require_memory,
@@ -241,34 +236,9 @@ class SQLiteStore:
             return read_states(db, join_namespace(ns), ids)
 
     def erase(self, ns: Namespace, ids: Sequence[str], *, action: str, now: int) -> int:
-        key, listed = join_namespace(ns), json_list(ids)
-        chosen = "ns = ? AND id IN (SELECT value FROM json_each(?))"
         with self.connection.write() as db:
-            seq = next_seq(db, key, None)
-            held = db.execute(f"SELECT id FROM state WHERE held AND {chosen}", (key, listed))
-            if names := [row[0] for row in held]:
-                raise Held(names)
-            there = db.execute(f"SELECT id FROM memory WHERE {chosen}", (key, listed))
-            gone = [row[0] for row in there]
-            for table in ("vector", "memory"):
-                db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
-            db.executemany(  # what was linked with it is told
-                "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id IN "
-                "(SELECT a FROM link WHERE ns = ? AND b = ? "
-                "UNION SELECT b FROM link WHERE ns = ? AND a = ?)",
-                [(seq, seq, key, key, id_, key, id_) for id_ in gone],
-            )
-            for side in ("a", "b"):
-                db.execute(
-                    f"DELETE FROM link WHERE ns = ? AND {side} IN (SELECT value FROM json_each(?))",
-                    (key, listed),
-                )
-            db.execute(
-                "UPDATE state SET change_seq = ?, status = 'gone', fades_at = NULL, "
-                f"faded_at = ?, last_reinforced_at = NULL, recall_count = 0 WHERE {chosen}",
-                (seq, now, key, listed),
-            )
-            write_audit(db, key, now, action, gone)
+            gone = erase_rows(db, join_namespace(ns), ids, now)
+            write_audit(db, join_namespace(ns), now, action, gone)
         if gone:
             self.connection.truncate_log()
         return len(gone)
@@ -327,30 +297,8 @@ class SQLiteStore:
         return [id_ for id_, metadata in rows if metadata_matches(json.loads(metadata), where)]
 
     def changes(self, ns: Namespace, since: int) -> Changes:
-        key = join_namespace(ns)
         with self.connection.read() as db:
-            rows = db.execute(CHANGES, (since, key)).fetchall()
-            if not rows:
-                return Changes(since, since > 0, (), None, None, ())
-            seq, floor, days, policy, *embedder = rows[0][:8]
-            if 0 < since < floor:
-                return replace(self.changes(ns, 0), reset=True)
-            renewed = [row[9] for row in rows if row[10] is not None and row[8] > since]
-            passages = read_passages(db, key, renewed) if renewed else {}
-            links = read_links(db, key, renewed) if renewed else {}
-        changed = []
-        for content_seq, id_, text, source, position, speaker, *facts in (row[8:] for row in rows):
-            if id_ is None:
-                continue
-            content, joined = None, None
-            if text is not None and content_seq > since:
-                found = tuple(passages.get(id_, ()))
-                content = Content(text, source, position, speaker, found)
-                joined = tuple(links.get(id_, ()))
-            state = None if text is None else read_state(id_, facts)
-            changed.append(Change(id_, state, content, joined))
-        current = None if embedder[0] is None else Fingerprint(*embedder)
-        return Changes(seq, False, unpack_days(days), current, policy, tuple(changed))
+            return read_changes(db, join_namespace(ns), since)
 
     def links(self, ns: Namespace) -> list[tuple[str, str, float]]:
         with self.connection.read() as db:

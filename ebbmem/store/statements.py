@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ebbmem.clock import DAY
 from ebbmem.embedding.base import Fingerprint
-from ebbmem.errors import FingerprintMismatch, InvalidInput, NotFound, StoreError
+from ebbmem.errors import FingerprintMismatch, Held, InvalidInput, NotFound, StoreError
 from ebbmem.records import Memory
-from ebbmem.store.base import Edit, Passage, State
+from ebbmem.store.base import Change, Changes, Content, Edit, Passage, State
 from ebbmem.store.schema import (
     STATE_COLUMNS,
     digest,
@@ -33,6 +34,7 @@ __all__ = [
     "current_embedder",
     "drop_tombstones",
     "edit_states",
+    "erase_rows",
     "find_embedder",
     "insert_embedder",
     "insert_memory",
@@ -41,6 +43,7 @@ __all__ = [
     "mark_days",
     "metadata_matches",
     "next_seq",
+    "read_changes",
     "read_links",
     "read_memories",
     "read_passages",
@@ -105,6 +108,66 @@ def mark_days(db: sqlite3.Connection, key: str, days: Sequence[int]) -> None:
     if not set(days) <= set(known):
         packed = pack_days((*known, *days))
         db.execute("UPDATE namespace SET active_days = ? WHERE ns = ?", (packed, key))
+
+
+def read_changes(db: sqlite3.Connection, key: str, since: int) -> Changes:
+    """What a reader who knows everything up to `since` has missed: one query if nothing."""
+    rows = db.execute(CHANGES, (since, key)).fetchall()
+    if not rows:
+        return Changes(since, since > 0, (), None, None, ())
+    seq, floor, days, policy, *embedder = rows[0][:8]
+    if 0 < since < floor:
+        return replace(read_changes(db, key, 0), reset=True)
+    renewed = [row[9] for row in rows if row[10] is not None and row[8] > since]
+    passages = read_passages(db, key, renewed) if renewed else {}
+    links = read_links(db, key, renewed) if renewed else {}
+    changed = []
+    for content_seq, id_, text, source, position, speaker, *facts in (row[8:] for row in rows):
+        if id_ is None:
+            continue
+        content, joined = None, None
+        if text is not None and content_seq > since:
+            found = tuple(passages.get(id_, ()))
+            content = Content(text, source, position, speaker, found)
+            joined = tuple(links.get(id_, ()))
+        state = None if text is None else read_state(id_, facts)
+        changed.append(Change(id_, state, content, joined))
+    current = None if embedder[0] is None else Fingerprint(*embedder)
+    return Changes(seq, False, unpack_days(days), current, policy, tuple(changed))
+
+
+def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -> list[str]:
+    """Remove memories, vectors and links, and leave tombstones; returns the ids that were there.
+
+    Raises:
+        Held: an id under hold; nothing was removed.
+    """
+    chosen, listed = "ns = ? AND id IN (SELECT value FROM json_each(?))", json_list(ids)
+    seq = next_seq(db, key, None)
+    held = db.execute(f"SELECT id FROM state WHERE held AND {chosen}", (key, listed))
+    if names := [row[0] for row in held]:
+        raise Held(names)
+    there = db.execute(f"SELECT id FROM memory WHERE {chosen}", (key, listed))
+    gone = [row[0] for row in there]
+    for table in ("vector", "memory"):
+        db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
+    db.executemany(  # what was linked with it is told
+        "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id IN "
+        "(SELECT a FROM link WHERE ns = ? AND b = ? "
+        "UNION SELECT b FROM link WHERE ns = ? AND a = ?)",
+        [(seq, seq, key, key, id_, key, id_) for id_ in gone],
+    )
+    for side in ("a", "b"):
+        db.execute(
+            f"DELETE FROM link WHERE ns = ? AND {side} IN (SELECT value FROM json_each(?))",
+            (key, listed),
+        )
+    db.execute(
+        "UPDATE state SET change_seq = ?, status = 'gone', fades_at = NULL, faded_at = ?, "
+        f"last_reinforced_at = NULL, recall_count = 0 WHERE {chosen}",
+        (seq, now, key, listed),
+    )
+    return gone
 
 
 def read_states(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> list[State]:
