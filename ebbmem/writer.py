@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -72,8 +72,10 @@ class Writer(Keeper):
         items = intake.checked(drafts, self.policy)
         cut = intake.spans(items)
         encodings = self._engine.encoded(intake.texts_to_encode(items, cut), progress)
+        if not items:
+            return []
         now = self._now()
-        return self._settled(self._add(self._made(items, cut, encodings, now), (), now), now)
+        return self._settled(self._adding(self._made(items, cut, encodings, now), (), now)(), now)
 
     def _made(
         self,
@@ -86,26 +88,32 @@ class Writer(Keeper):
             items, cut, encodings, arena=self._arena(), policy=self.policy, now=from_micros(now)
         )
 
-    def _add(self, made: list[Entry], days: Sequence[int], now: int) -> list[Added]:
-        if not made:
-            return []
+    def _adding(
+        self, made: list[Entry], days: Sequence[int], now: int
+    ) -> Callable[[], list[Added]]:
+        """What writes them in one transaction. It asks nothing but the store: the arena must not
+        learn what may yet be rolled back, nor be waited for with the store in hand."""
         days = [*intake.days_of(made), *days]
-        settle = self._settling()
+        settle, policy = self._settling(), self.policy
         known = self._arena().active_days
         told_late = any(day < day_of(now) and day not in known for day in days)
-        with self._store.together():
-            added = self._store.add(
-                self.namespace,
-                made,
-                policy=self.policy.to_json(),
-                fingerprint=self.fingerprint,
-                again=lambda state: lifecycle.said_again(settle(state, now), now, self.policy),
-                days=days,
-                now=now,
-            )
-            if told_late and self.policy.timeline == "active":
-                self._keep_policy()  # days of use in the past: what was safe may be due
-        return added
+
+        def add() -> list[Added]:
+            with self._store.together():
+                added = self._store.add(
+                    self.namespace,
+                    made,
+                    policy=policy.to_json(),
+                    fingerprint=self.fingerprint,
+                    again=lambda state: lifecycle.said_again(settle(state, now), now, policy),
+                    days=days,
+                    now=now,
+                )
+                if told_late and policy.timeline == "active":
+                    self._keep_policy()  # days of use in the past: what was safe may be due
+            return added
+
+        return add
 
     def _settled(self, added: list[Added], now: int) -> Memories:
         """After the commit: the arena learns, the records are read, the daily pass runs."""
@@ -207,43 +215,50 @@ class Writer(Keeper):
         Raises:
             ExchangeError: naming every bad line; nothing was written.
         """
-        batches = exchange.read_file(file, format=format)
-        if only is not None:
-            known = [each.name for each in batches]
-            batches = [each for each in batches if each.name == only]
-            if not batches:
-                raise InvalidInput("only", f"is {only!r}; the file holds {known}")
+        batches = _chosen(exchange.read_file(file, format=format), only)
         targets = [self if len(batches) == 1 else self._below(each.name) for each in batches]
-        for target, batch in zip(targets, batches, strict=True):
-            if target._store.info(target.namespace) is None:
-                target.policy = _policy_of(batch) or target.policy
-            intake.checked(batch.items, target.policy)
+        before = [target.policy for target in targets]
+        try:
+            for target, batch in zip(targets, batches, strict=True):
+                if target._store.info(target.namespace) is None:
+                    target.policy = _policy_of(batch) or target.policy
+                intake.checked(batch.items, target.policy)
+            return self._take(targets, batches, progress)
+        except BaseException:
+            for target, policy in zip(targets, before, strict=True):
+                target.policy = policy
+            raise
+
+    def _take(
+        self, targets: Sequence[Self], batches: Sequence[exchange.Batch], progress: Progress | None
+    ) -> dict[Namespace, int]:
+        """Encode everything, then write everything in one transaction."""
         total, done, now = sum(len(batch.items) for batch in batches), 0, self._now()
-        prepared = []
+        adding = []
         for target, batch in zip(targets, batches, strict=True):
             items = list(batch.items)
             cut = intake.spans(items)
             inner = _scaled(progress, done, items, total)
             encodings = self._engine.encoded(intake.texts_to_encode(items, cut), inner)
-            prepared.append(target._made(items, cut, encodings, now))
+            made = target._made(items, cut, encodings, now)
+            adding.append(target._adding(made, batch.active_days, now))
             done += len(items)
             if progress is not None:
                 progress(done, total)
         with self._store.together():
-            added = [
-                target._add(made, batch.active_days, now)
-                for target, made, batch in zip(targets, prepared, batches, strict=True)
-            ]
-            for target, each, batch in zip(targets, added, batches, strict=True):
-                now_called = {
-                    item.id: done.id for item, done in zip(batch.items, each, strict=True)
-                }
-                for a, b, weight in batch.links:
-                    target._store.link(target.namespace, now_called[a], now_called[b], weight)
+            added = [add() for add in adding]
+            for target, batch, each in zip(targets, batches, added, strict=True):
+                target._link_all(batch, each)
         return {
             target.namespace: len(target._settled(each, now))
             for target, each in zip(targets, added, strict=True)
         }
+
+    def _link_all(self, batch: exchange.Batch, added: Sequence[Added]) -> None:
+        """Links between items, which may have been here already under another id."""
+        called = {item.id: each.id for item, each in zip(batch.items, added, strict=True)}
+        for a, b, weight in batch.links:
+            self._store.link(self.namespace, called[a], called[b], weight)
 
     def reembed(self, embedder: object, *, progress: Progress | None = None) -> int:
         """Give the whole file vectors of another embedder; resumable; returns how many."""
@@ -265,6 +280,13 @@ class Writer(Keeper):
 
     def _below(self, name: str | None) -> Self:
         return self if name is None else self.at(*self.namespace, name)
+
+
+def _chosen(batches: list[exchange.Batch], only: str | None) -> list[exchange.Batch]:
+    chosen = [each for each in batches if only in (None, each.name)]
+    if not chosen:
+        raise InvalidInput("only", f"is {only!r}; the file holds {[each.name for each in batches]}")
+    return chosen
 
 
 def _policy_of(batch: exchange.Batch) -> Policy | None:
