@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import MemoryBank
 from ebbmem.testing import ManualClock
-
-OpenBank = Callable[..., MemoryBank]
 
 
 @pytest.fixture

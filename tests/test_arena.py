@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import AT, a_memory
 from ebbmem import lexical, lifecycle
 from ebbmem.arena import Arena
 from ebbmem.clock import DAY, to_micros
@@ -23,14 +24,12 @@ from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding, quantise
 from ebbmem.graph import MAX_DEGREE
 from ebbmem.policy import Policy
-from ebbmem.records import Memory
 from ebbmem.snapshot import GONE
 from ebbmem.store import Entry, MemoryStore, Passage, SQLiteStore
 
 NS = ("alice",)
 POLICY = Policy()
 EMBEDDER = Fingerprint("three", 3, 2, min_similarity=0.2)
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 T0 = to_micros(AT)
 VOCABULARY = ("tea", "milk", "cup", "rain", "sun", "harbour", "bread", "winter")
 
@@ -42,25 +41,7 @@ def vector(text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def entry(text: str, id: str, *, encoded: bool = True, **changes: Any) -> Entry:
-    memory = Memory(
-        id=id,
-        text=text,
-        category="fact",
-        importance=0.5,
-        source=None,
-        position=None,
-        speaker=None,
-        created_at=AT,
-        metadata={},
-        last_reinforced_at=None,
-        recall_count=0,
-        fades_at=None,
-        status="active",
-        faded_at=None,
-        pinned=False,
-        held=False,
-    )
-    return Entry(replace(memory, **changes), parts(text, encoded=encoded))
+    return Entry(a_memory(id=id, text=text, **changes), parts(text, encoded=encoded))
 
 
 def parts(text: str, *, encoded: bool = True) -> tuple[Passage, ...]:

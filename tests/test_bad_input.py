@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import (
     Draft,
     EbbmemError,
@@ -32,7 +33,6 @@ from ebbmem import (
 )
 from ebbmem.testing import ManualClock, TableEmbedder
 
-OpenBank = Callable[..., MemoryBank]
 Refused = Callable[..., AbstractContextManager[None]]
 
 SECRET = "xylophone"  # in every text here, and in no message

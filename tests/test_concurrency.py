@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ebbmem import EbbinghausDecay, MemoryBank, Policy
+from builders import OpenBank
+from ebbmem import EbbinghausDecay, Policy
 from ebbmem.testing import TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 EAGER = Policy(spacing=timedelta(0))
 THREADS, TIMES = 8, 25

@@ -19,10 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import a_memory, a_recollection
 from ebbmem import context
 from ebbmem.context import CLOSING, OPENING, Context, default_counter, estimate_tokens, render
 from ebbmem.errors import InvalidInput
-from ebbmem.records import Memory, Recollection
+from ebbmem.records import Recollection
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -40,33 +41,11 @@ def recollection(
     days: float = 0,
     passage: str = "",
 ) -> Recollection:
-    memory = Memory(
-        id=id,
-        text=text,
-        category="fact",
-        importance=0.5,
-        source=None,
-        position=None,
-        speaker=speaker,
-        created_at=NOW - timedelta(days=days),
-        metadata={},
-        last_reinforced_at=None,
-        recall_count=0,
-        fades_at=None,
-        status="active",
-        faded_at=None,
-        pinned=False,
-        held=False,
-    )
-    return Recollection(
-        memory=memory,
+    created_at = NOW - timedelta(days=days)
+    return a_recollection(
+        a_memory(id=id, text=text, speaker=speaker, created_at=created_at),
         score=score,
         relevance=score,
-        strength=0.5,
-        similarity=None,
-        interaction=None,
-        keyword=0.0,
-        bonuses={},
         passage=passage or text,
     )
 

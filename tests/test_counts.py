@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import Draft, MemoryBank, Policy
 from ebbmem.testing import ManualClock, TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 ALIKE = [1.0, 0.0]
 SELDOM = Policy(prune_every=timedelta(days=999))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from builders import a_memory, a_recollection
 from ebbmem.display import (
     age,
     bar,
@@ -18,7 +19,7 @@ from ebbmem.display import (
 )
 from ebbmem.notebook import policy_html, recollections_html, stats_html
 from ebbmem.policy import Policy
-from ebbmem.records import Memory, Recollection, Step
+from ebbmem.records import Recollection, Step
 from ebbmem.results import Stats
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -26,35 +27,14 @@ HOSTILE = "<script>alert(1)</script> \x1b[31m & 'quotes'"
 
 
 def recollection(text: str = "tabs", *, via: tuple[Step, ...] = ()) -> Recollection:
-    memory = Memory(
-        id="m1",
-        text=text,
-        category="fact",
-        importance=0.8,
-        source=None,
-        position=None,
-        speaker="<b>Mara</b>",
-        created_at=NOW,
-        metadata={},
-        last_reinforced_at=None,
-        recall_count=0,
-        fades_at=None,
-        status="active",
-        faded_at=None,
-        pinned=False,
-        held=False,
-    )
-    return Recollection(
-        memory=memory,
+    return a_recollection(
+        a_memory(text=text, importance=0.8, speaker="<b>Mara</b>", created_at=NOW),
         score=0.62,
         relevance=0.7,
-        strength=0.5,
         similarity=0.42,
-        interaction=None,
         keyword=0.4,
         bonuses={"strength": 0.03, "date": 0.0},
         via=via,
-        passage=text,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import a_memory
 from ebbmem.errors import ExchangeError, InvalidInput
 from ebbmem.exchange import FORMATS, Batch, Header, export_file, read_file, write_jsonl
 from ebbmem.records import Memory
@@ -30,24 +31,16 @@ HEADER = {
 
 def memory(**changes: Any) -> Memory:
     values: dict[str, Any] = {
-        "id": "m1",
         "text": "I prefer tabs over spaces",
-        "category": "fact",
         "importance": 0.9,
         "source": "chat-17",
         "position": 3,
         "speaker": "Alice",
         "created_at": NOW,
         "metadata": {"n": 3},
-        "last_reinforced_at": None,
-        "recall_count": 0,
         "fades_at": NOW + timedelta(days=24),
-        "status": "active",
-        "faded_at": None,
-        "pinned": False,
-        "held": False,
     }
-    return Memory(**values | changes)
+    return a_memory(**values | changes)
 
 
 def exported(*memories: Memory) -> str:

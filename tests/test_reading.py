@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import InvalidInput, MemoryBank, NotFound, Policy
 from ebbmem.testing import ManualClock, TableEmbedder
 
-OpenBank = Callable[..., MemoryBank]
 AXES = {"north": [1, 0, 0], "near": [0.8, 0.6, 0], "east": [0, 1, 0], "query": [1, 0, 0]}
 
 

@@ -4,38 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import FrozenInstanceError
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import AT, a_memory, a_recollection
 from ebbmem.errors import InvalidInput
-from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection
+from ebbmem.records import CATEGORIES, Category, Draft, Memory
 
-T0 = datetime(2026, 1, 1, tzinfo=UTC)
+SECRET = "the safe is behind the picture"
 
 
-def memory(text: str = "the safe is behind the picture") -> Memory:
-    return Memory(
-        id="m1",
-        text=text,
-        category="fact",
-        importance=0.5,
-        source=None,
-        position=None,
-        speaker="Ann",
-        created_at=T0,
-        metadata={"key": "private"},
-        last_reinforced_at=None,
-        recall_count=0,
-        fades_at=None,
-        status="active",
-        faded_at=None,
-        pinned=False,
-        held=False,
-    )
+def memory() -> Memory:
+    return a_memory(text=SECRET, speaker="Ann", metadata={"key": "private"})
 
 
 # -- categories ----------------------------------------------------------------------------------
@@ -94,7 +78,7 @@ def test_a_draft_keeps_its_text_code_point_for_code_point(text: str) -> None:
 
 def test_the_time_of_a_draft_becomes_utc() -> None:
     at = datetime(2026, 1, 1, 8, tzinfo=timezone(timedelta(hours=8)))
-    assert Draft(text="tea", at=at).at == T0
+    assert Draft(text="tea", at=at).at == AT
 
 
 @pytest.mark.parametrize(
@@ -144,15 +128,4 @@ def test_a_memory_shows_itself_without_its_text() -> None:
 
 
 def test_a_recollection_shows_itself_without_any_text() -> None:
-    found = Recollection(
-        memory=memory(),
-        score=0.5,
-        relevance=0.5,
-        strength=0.5,
-        similarity=None,
-        interaction=None,
-        keyword=0.5,
-        bonuses={},
-        passage="the safe is behind the picture",
-    )
-    assert "safe" not in repr(found)
+    assert "safe" not in repr(a_recollection(memory(), passage=SECRET))

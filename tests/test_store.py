@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from builders import AT, a_memory, a_passage
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding
@@ -28,42 +28,21 @@ from ebbmem.errors import (
     StoreReadOnly,
     StoreUnreadable,
 )
-from ebbmem.records import Memory
 from ebbmem.store import Entry, Passage, SQLiteStore, connection
 from ebbmem.store.schema import APPLICATION_ID, MIGRATIONS
 
 NS = ("alice",)
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 T0 = to_micros(AT)
 FIRST, SECOND = Fingerprint("first", 2), Fingerprint("second", 3)
 SECRET = "zanzibar"
 
 
 def passages(text: str, dimension: int = 2) -> tuple[Passage, ...]:
-    row = np.full(dimension, 1.0 / np.sqrt(dimension), np.float32)
-    return (Passage(0, len(text), Encoding(row)),)
+    return (a_passage(0, len(text), dimension=dimension),)
 
 
 def entry(id: str, text: str, **changes: Any) -> Entry:
-    memory = Memory(
-        id=id,
-        text=text,
-        category="fact",
-        importance=0.5,
-        source=None,
-        position=None,
-        speaker=None,
-        created_at=AT,
-        metadata={},
-        last_reinforced_at=None,
-        recall_count=0,
-        fades_at=None,
-        status="active",
-        faded_at=None,
-        pinned=False,
-        held=False,
-    )
-    return Entry(replace(memory, **changes), passages(text))
+    return Entry(a_memory(id=id, text=text, **changes), passages(text))
 
 
 def add(store: SQLiteStore, *entries: Entry, now: int = T0) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import EmbeddingError, Held, InvalidInput, MemoryBank, NotFound, Recollections
 from ebbmem.testing import ManualClock, TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 A, B = [1.0, 0.0, 0.0], [0.8, 0.6, 0.0]
 AXES = {name: [float(i == j) for j in range(4)] for i, name in enumerate(("A", "B", "C", "D"))}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from builders import OpenBank
 from ebbmem import Category, Draft, MemoryBank, Policy
 from ebbmem.testing import TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 NAMES = ["ac", "acme", "acme-corp", "acme:1", "acme/1", "user1", "user10", 'a"b', "a\\b", "a,b"]
 SCOPES = [("a:b", "c"), ("a", "b:c"), ("a", "b", "c"), ("a b", "c"), ('a","b', "c"), ("a", "b")]

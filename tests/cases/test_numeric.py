@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import (
     Category,
     EmbeddingError,
@@ -19,8 +20,6 @@ from ebbmem import (
     UnknownCategory,
 )
 from ebbmem.testing import ManualClock, TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 EAGER = Policy(spacing=timedelta(0))
 RAW = Policy(spacing=timedelta(0), strength_cap=math.inf)

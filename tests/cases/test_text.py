@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from ebbmem import InvalidInput, MemoryBank
+from builders import OpenBank
+from ebbmem import InvalidInput
 from ebbmem.testing import TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 EMOJI = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"  # seven code points
 FAMILY = f"the family {EMOJI} from \U0001f1ef\U0001f1f5"

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders import OpenBank
 from ebbmem import InvalidInput, MemoryBank, Policy
 from ebbmem.testing import ManualClock, TableEmbedder
-
-OpenBank = Callable[..., MemoryBank]
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 

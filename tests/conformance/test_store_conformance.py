@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from builders import AT, a_memory, a_passage
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
-from ebbmem.embedding.encoding import Encoding, quantise
+from ebbmem.embedding.encoding import quantise
 from ebbmem.errors import FingerprintMismatch, Held, InvalidInput, NotFound
-from ebbmem.records import Memory, Namespace
+from ebbmem.records import Namespace
 from ebbmem.store import Added, Entry, MemoryStore, Passage, SQLiteStore, State
 
 STORES: dict[str, Callable[[Path], MemoryStore]] = {
@@ -24,7 +25,6 @@ STORES: dict[str, Callable[[Path], MemoryStore]] = {
 }
 
 ALICE, BOB = ("alice",), ("bob",)
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 T0 = to_micros(AT)
 TODAY = T0 // DAY
 FIRST, SECOND = Fingerprint("first", 2, 3, min_similarity=0.2), Fingerprint("second", 4)
@@ -63,32 +63,14 @@ def held(state: State) -> State:
 
 
 def passage(start: int, stop: int, dimension: int = 2) -> Passage:
-    row = np.full(dimension, 1.0 / np.sqrt(dimension), np.float32)
-    pieces = quantise([start, stop], np.arange(6.0).reshape(2, 3)) if dimension == 2 else None
-    return Passage(start, stop, Encoding(row, pieces))
+    tokens = quantise([start, stop], np.arange(6.0).reshape(2, 3)) if dimension == 2 else None
+    return a_passage(start, stop, dimension=dimension, tokens=tokens)
 
 
 def entry(id: str, text: str | None = None, **changes: Any) -> Entry:
     said = text or f"text of {id}"
-    memory = Memory(
-        id=id,
-        text=said,
-        category="fact",
-        importance=0.5,
-        source=None,
-        position=None,
-        speaker=None,
-        created_at=AT,
-        metadata={},
-        last_reinforced_at=None,
-        recall_count=0,
-        fades_at=AT + timedelta(days=24),
-        status="active",
-        faded_at=None,
-        pinned=False,
-        held=False,
-    )
-    return Entry(replace(memory, **changes), (passage(0, len(said)),))
+    plain = {"id": id, "text": said, "fades_at": AT + timedelta(days=24)}
+    return Entry(a_memory(**plain | changes), (passage(0, len(said)),))
 
 
 def add(
