@@ -25,7 +25,7 @@ from ebbmem.errors import (
 )
 from ebbmem.policy import Policy
 from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
-from ebbmem.results import AuditEntry, Explanation, Forecast, Pruned, Recollections, Stats
+from ebbmem.results import AuditEntry, Explanation, Forecast, Imported, Pruned, Recollections, Stats
 
 __all__ = [
     "CATEGORIES",
@@ -43,6 +43,7 @@ __all__ = [
     "FingerprintMismatch",
     "Forecast",
     "Held",
+    "Imported",
     "InvalidInput",
     "Memory",
     "MemoryBank",

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -19,9 +20,12 @@ from ebbmem.clock import Clock, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.intake import Progress
 from ebbmem.policy import Policy
+from ebbmem.reading import Asked
 from ebbmem.records import Draft, Memories, Memory, Namespace
 
 __all__ = ["AsyncMemoryBank"]
+
+_ASKED = frozenset(signature(MemoryBank._asked).parameters) - {"self"}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,13 +43,14 @@ def _threaded(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
 
 
 def _asking(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
-    """The same, after the query has been encoded on the loop."""
+    """The same, after the question was checked, and encoded on the loop."""
+    shape = signature(method)
 
     @wraps(method)
     async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> R:
-        query = args[0] if args else kwargs.get("query")
-        if isinstance(query, str) and query.strip():
-            await self._encode_query(query)
+        given = shape.bind(self.bank, *args, **kwargs).arguments
+        asked = {name: value for name, value in given.items() if name in _ASKED}
+        await self._encode_query(await asyncio.to_thread(cast(Any, self.bank._asked), **asked))
         return await asyncio.to_thread(method, self.bank, *args, **kwargs)
 
     return cast("Awaited[P, R]", call)
@@ -133,19 +138,17 @@ class AsyncMemoryBank:
         self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
     ) -> Memories:
         """See `MemoryBank.remember_many`."""
-        items = intake.checked(drafts, self.bank.policy)
+        items = await asyncio.to_thread(self.bank._checked, drafts)
         cut = await asyncio.to_thread(intake.spans, items)
         async with self._encoded(intake.texts_to_encode(items, cut), progress):
             return await asyncio.to_thread(self.bank.remember_many, items)
 
     async def _update(self, id: str, **changes: Any) -> Memory:
         old = await self.get(id, include_faded=True)
-        words = {name: changes.get(name) or getattr(old, name) for name in ("text", "speaker")}
+        new = replace(old, **await asyncio.to_thread(self.bank._changes, **changes))
         texts: list[str] = []
-        if isinstance(words["text"], str) and words["text"].strip():
-            new = replace(old, **words)
-            if (new.text, new.speaker) != (old.text, old.speaker):
-                texts = intake.texts_to_encode([new], intake.spans([new]))
+        if (new.text, new.speaker) != (old.text, old.speaker) and not old.held:
+            texts = intake.texts_to_encode([new], intake.spans([new]))
         async with self._encoded(texts, None):
             return await asyncio.to_thread(self.bank.update, id, **changes)
 
@@ -155,22 +158,24 @@ class AsyncMemoryBank:
     ) -> AsyncIterator[None]:
         """Encodes on the loop what the calls inside will ask for."""
         engine, encodings = self.bank._engine, []
-        if engine.encoder is None:
+        encoder = engine.encoder
+        if encoder is None:
             yield
             return
         for batch in intake.batches(texts):
-            encodings.extend(await engine.encoder.aencode_documents(batch))
+            encodings.extend(await encoder.aencode_documents(batch))
             if progress is not None:
                 progress(len(encodings), len(texts))
-        with engine.offering(texts, encodings):
+        with engine.offering(encoder, texts, encodings):
             yield
 
-    async def _encode_query(self, query: str) -> None:
-        engine = self.bank._engine
-        if engine.encoder is None or engine.known_query(query) is not None:
+    async def _encode_query(self, asked: Asked) -> None:
+        engine, encoder = self.bank._engine, self.bank._engine.encoder
+        if encoder is None or not encoder.covers(asked.query):
             return
-        if engine.encoder.covers(query):
-            engine.keep_query(query, await engine.encoder.aencode_query(query))
+        if engine.known_query(encoder, asked.query) is None:
+            encoding = await encoder.aencode_query(asked.query)
+            engine.keep_query(encoder, asked.query, encoding)
 
     remember = _telling(MemoryBank.remember)
     recall = _asking(MemoryBank.recall)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ebbmem.records import Namespace
 from ebbmem.snapshot import ACTIVE, FADED, GONE, Snapshot
 from ebbmem.store.base import Change, Content, MemoryStore, Passage, State
 from ebbmem.text import count_words, keywords, passages, spoken
-from ebbmem.vectors import FlatIndex
+from ebbmem.vectors import FlatIndex, VectorIndex
 
 __all__ = ["Arena"]
 
@@ -49,10 +50,13 @@ _CONTENT = (
     ("speaker", "i8"),
     ("question", "?"),
     ("length", "i8"),
+    ("position", "i8"),
     ("before", "i8"),
     ("after", "i8"),
 )
-_COPIED = [name for name, _ in (*_STATE, *_CONTENT) if name not in ("speaker", "length")]
+_COPIED = [
+    name for name, _ in (*_STATE, *_CONTENT) if name not in ("speaker", "length", "position")
+]
 
 
 class Arena:
@@ -63,7 +67,7 @@ class Arena:
         store: MemoryStore,
         ns: Namespace,
         *,
-        make_index: type[FlatIndex] | Any = FlatIndex,
+        make_index: Callable[[int], VectorIndex] = FlatIndex,
     ) -> None:
         self.lock = threading.RLock()
         self._store = store
@@ -101,16 +105,24 @@ class Arena:
             if changes.reset or self._dead > max(_MANY_DEAD, len(self._row_of)):
                 self._reset()
                 changes = self._store.changes(self._ns, 0)
-            if changes.rows or changes.active_days != self.active_days:
+            renewed = any(each.content or each.state is None for each in changes.rows)
+            if renewed:
                 self._snapshot = None
-            for change in sorted(changes.rows, key=_source_order):
-                self._apply(change)
+            try:
+                for change in sorted(changes.rows, key=_source_order):
+                    self._apply(change)
+            except BaseException:  # interrupted half-way: start over next time
+                self._reset()
+                raise
+            moved = changes.active_days != self.active_days
             self.active_days = changes.active_days
             self.embedder = changes.embedder
             self.policy = changes.policy
             self._seq = changes.seq
-            if any(change.content or change.state is None for change in changes.rows):
+            if renewed:
                 self._conversational = None
+            elif self._snapshot is not None and (changes.rows or moved):
+                self._snapshot = self._with_states(self._snapshot)
 
     def _apply(self, change: Change) -> None:
         row = self._row_of.get(change.id)
@@ -153,6 +165,7 @@ class Arena:
             self._number("speaker", speaker),
             is_question(text),
             count_words(text),
+            -1 if content.position is None else content.position,
             -1,
             -1,
         )
@@ -169,9 +182,12 @@ class Arena:
         self._passages.discard(self._passage_start[row], self._passage_start[row + 1])
         rows = self._rows.view()
         rows["status"][row] = GONE
-        left, right, source = (int(rows[name][row]) for name in ("before", "after", "source"))
-        if source in self._order:
-            self._order[source] = [place for place in self._order[source] if place[-1] != row]
+        left, right = int(rows["before"][row]), int(rows["after"][row])
+        order = self._order.get(int(rows["source"][row]), [])
+        place = self._place(row)
+        at = bisect_left(order, place)
+        if at < len(order) and order[at] == place:
+            del order[at]
         if left >= 0:
             rows["after"][left] = right
         if right >= 0:
@@ -185,7 +201,7 @@ class Arena:
         if source < 0 or position is None:
             return
         order = self._order.setdefault(source, [])
-        place = (position, int(rows["created"][row]), self._ids[row], row)
+        place = self._place(row)
         at = bisect_left(order, place)
         order.insert(at, place)
         if at:
@@ -194,6 +210,11 @@ class Arena:
         if at + 1 < len(order):
             rows["after"][row] = order[at + 1][-1]
             rows["before"][order[at + 1][-1]] = row
+
+    def _place(self, row: int) -> tuple[int, int, str, int]:
+        """Where a row stands among those of its source."""
+        record = self._rows[row]
+        return (int(record["position"]), int(record["created"]), self._ids[row], row)
 
     def _number(self, kind: str, name: str | None) -> int:
         if name is None:
@@ -236,6 +257,12 @@ class Arena:
             pieces=self._passages.pieces(),
         )
 
+    def _with_states(self, snapshot: Snapshot) -> Snapshot:
+        """The same rows in a new state: most recalls change nothing else."""
+        rows = self._rows.view()
+        states: dict[str, Any] = {name: rows[name].copy() for name, _ in _STATE}
+        return replace(snapshot, active_days=self.active_days, **states)
+
     def view(self, terms: Sequence[str]) -> tuple[Snapshot, Postings]:
         """A snapshot, and what the keyword index of the same moment has on some terms."""
         with self.lock:
@@ -273,12 +300,14 @@ class Arena:
         least: float,
         adjacent: float,
         floor: float,
+        unrelated: float = 0.0,
     ) -> dict[int, list[Edge]]:
         """The edges that leave rows of some activation; `adjacent` is the weight of order.
 
         Similar memories follow from the vectors, so they are found when asked for, kept, and
-        completed with what came since; nothing of them is stored. They are not looked for
-        where what they could pass on is not over `floor`.
+        completed with what came since; nothing of them is stored. `least` is the cosine that
+        connects, `unrelated` the one that weighs nothing. They are not looked for where what
+        they could pass on is not over `floor`.
         """
         found: dict[int, list[Edge]] = {}
         for row, activation in active.items():
@@ -290,8 +319,9 @@ class Arena:
                 if (to := snapshot.row_of.get(other)) is not None:
                     edges.append(Edge(to, "linked", weight))
             if activation * SIMILAR_SHARE > floor:
-                similar = self._similar(snapshot, row, least)
-                edges += [Edge(to, "similar", weight) for to, weight in similar]
+                for to, cosine in self._similar(snapshot, row, least):
+                    weight = (cosine - unrelated) / (1.0 - unrelated)
+                    edges.append(Edge(to, "similar", weight))
             found[row] = edges
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ebbmem import lifecycle, reading
@@ -51,18 +52,21 @@ class MemoryBank(Writer):
         Raises:
             InvalidInput: a blank query, k under 1, an unknown category.
         """
-        check_count("k", k, least=1)
-        filters = reading.Filters.of(self.policy, category, source, where)
+        asked = self._asked(
+            query,
+            k,
+            category=category,
+            source=source,
+            where=where,
+            include_faded=include_faded,
+            min_similarity=min_similarity,
+        )
         now = self._now()
-        ranking = self._rank(query, k, now, filters, min_similarity, include_faded)
-        chosen = ranking.order[:k]
-        ids = [ranking.snapshot.ids[row] for row, _ in chosen]
-        records = {each.id: each for each in self._store.get(self.namespace, ids)}
-        used = self._count_use(ranking, chosen, now) if reinforce else set()
+        ranking = self._rank(asked, now)
+        found = self._read(ranking, k)
+        used = self._count_use(ranking, reading.used(ranking, k, now, self.policy), now, reinforce)
         return Recollections(
-            reading.recollection(ranking, row, score, records[id_], reinforced=id_ in used)
-            for (row, score), id_ in zip(chosen, ids, strict=True)
-            if id_ in records
+            replace(each, reinforced=each.memory.id in used) if used else each for each in found
         )
 
     def explain(
@@ -78,16 +82,23 @@ class MemoryBank(Writer):
         min_similarity: float | None = None,
     ) -> Explanation:
         """Why `recall` with the same arguments puts a memory where it does, or leaves it out."""
-        check_count("k", k, least=1)
+        asked = self._asked(
+            query,
+            k,
+            category=category,
+            source=source,
+            where=where,
+            include_faded=include_faded,
+            min_similarity=min_similarity,
+        )
         if not self._store.get(self.namespace, [check_label("id", id)]):
             raise NotFound([id])
-        filters = reading.Filters.of(self.policy, category, source, where)
-        ranking = self._rank(query, k, self._now(), filters, min_similarity, include_faded)
-        row = ranking.snapshot.row_of.get(id)
-        if row is None:
-            raise NotFound([id])
+        ranking = self._rank(asked, self._now())
         ids = [ranking.snapshot.ids[each] for each, _ in ranking.order[:k]]
         records = {each.id: each for each in self._store.get(self.namespace, [*ids, id])}
+        row = ranking.snapshot.row_of.get(id)
+        if row is None or id not in records:
+            raise NotFound([id])
         return reading.explained(ranking, row, k, records, self.policy)
 
     def context(
@@ -96,61 +107,88 @@ class MemoryBank(Writer):
         *,
         budget: int = 512,
         k: int = 20,
+        category: str | Collection[str] | None = None,
+        source: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        min_similarity: float | None = None,
         count_tokens: Callable[[str], int] | None = None,
         reinforce: bool = True,
     ) -> Context:
-        """What comes to mind as one delimited block of at most `budget` tokens."""
+        """What comes to mind as one delimited block of at most `budget` tokens.
+
+        What counts as used is what `recall` would count, as far as it is in the block.
+        """
         check_count("budget", budget, least=1)
-        found = self.recall(query, k, reinforce=False)
-        block = render(
-            found, now=from_micros(self._now()), budget=budget, count_tokens=count_tokens
+        asked = self._asked(
+            query, k, category=category, source=source, where=where, min_similarity=min_similarity
         )
-        if reinforce and block.ids:
-            self.reinforce([id_ for id_ in block.ids if _was_direct(found, id_)])
+        now = self._now()
+        ranking = self._rank(asked, now)
+        block = render(
+            self._read(ranking, k), now=from_micros(now), budget=budget, count_tokens=count_tokens
+        )
+        ids = ranking.snapshot.ids
+        used = [row for row in reading.used(ranking, k, now, self.policy) if ids[row] in block.ids]
+        self._count_use(ranking, used, now, reinforce)
         return block
 
-    def _rank(
+    def _asked(
         self,
         query: str,
         k: int,
-        now: int,
-        filters: reading.Filters,
-        min_similarity: float | None,
-        include_faded: bool,
-    ) -> Ranking:
+        *,
+        category: str | Collection[str] | None = None,
+        source: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        include_faded: bool = False,
+        min_similarity: float | None = None,
+    ) -> reading.Asked:
+        """The arguments of a recall, checked before anything is embedded."""
         check_text("query", query)
+        check_count("k", k, least=1)
         if min_similarity is not None:
             check_cosine("min_similarity", min_similarity)
-        encoding = self._engine.encoded_query(query)
+        filters = self._filters(category, source, where)
+        return reading.Asked(query, k, filters, include_faded, min_similarity)
+
+    def _rank(self, asked: reading.Asked, now: int) -> Ranking:
+        encoded = self._engine.encoded_query(asked.query)
         arena = self._arena()
-        self._engine.require_same(arena, encoding)
-        for wanted in (min_similarity, self.policy.min_similarity, self.fingerprint.min_similarity):
-            if wanted is not None:
-                break
+        self._engine.require_same(arena, encoded)
+        own = self.policy.min_similarity
+        wanted = own if asked.min_similarity is None else asked.min_similarity
         return search(
             arena,
-            Question.of(query, encoding),
+            Question.of(asked.query, encoded.encodings[0] if encoded.encodings else None),
             now=now,
             policy=self.policy,
-            k=k,
+            k=asked.k,
             min_similarity=wanted,
-            allowed=filters.mask(self._store, self.namespace),
-            include_faded=include_faded,
+            unrelated=encoded.fingerprint.min_similarity,
+            allowed=asked.filters.mask(self._store, self.namespace),
+            include_faded=asked.include_faded,
         )
 
-    def _count_use(self, ranking: Ranking, chosen: list[tuple[int, float]], now: int) -> set[str]:
+    def _read(self, ranking: Ranking, k: int) -> Recollections:
+        """The one row read: the first k with their records."""
+        chosen = [(row, score, ranking.snapshot.ids[row]) for row, score in ranking.order[:k]]
+        ids = [id_ for *_, id_ in chosen]
+        records = {each.id: each for each in self._store.get(self.namespace, ids)}
+        return Recollections(
+            reading.recollection(ranking, row, score, records[id_])
+            for row, score, id_ in chosen
+            if id_ in records
+        )
+
+    def _count_use(self, ranking: Ranking, rows: list[int], now: int, counts: bool) -> set[str]:
         """Reinforce what was used; one write, and none when nothing can change."""
-        rows = reading.used(ranking, chosen, now, self.policy)
-        ids = [ranking.snapshot.ids[row] for row in rows]
-        today = day_of(now)
-        if not ids and today in ranking.snapshot.active_days:
+        snapshot, today = ranking.snapshot, day_of(now)
+        if not counts or not snapshot.ids or (not rows and today in snapshot.active_days):
             return set()
-        if not ranking.snapshot.ids:
-            return set()
-        policy, days = self.policy, ranking.snapshot.active_days
+        policy, days = self.policy, snapshot.active_days
         changed = self._store.modify(
             self.namespace,
-            ids,
+            [snapshot.ids[row] for row in rows],
             lambda state: lifecycle.reinforced(
                 lifecycle.settled(state, now, policy, days), now, policy
             ),
@@ -159,8 +197,5 @@ class MemoryBank(Writer):
             missing_ok=True,
             now=now,
         )
+        self._run_daily_pass(now)
         return {state.id for state in changed if state.status == "active"}
-
-
-def _was_direct(found: Recollections, id_: str) -> bool:
-    return any(each.memory.id == id_ and not each.via for each in found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,18 +13,21 @@ from ebbmem.errors import InvalidInput
 __all__ = [
     "check_cosine",
     "check_count",
+    "check_flag",
     "check_fraction",
     "check_label",
     "check_metadata",
     "check_namespace",
-    "check_position",
     "check_text",
+    "check_whole",
     "is_number",
 ]
 
 
 DEEPEST = 32
 """Levels of lists and objects in metadata."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def check_text(name: str, value: object) -> str:
@@ -37,12 +41,13 @@ def check_text(name: str, value: object) -> str:
 
 
 def check_label(name: str, value: object) -> str:
-    """`value` if it can name a thing: not blank, encodable, at most 512 characters."""
-    check_text(name, value)
-    assert isinstance(value, str)
-    if len(value) > 512:
-        raise InvalidInput(name, f"is {len(value)} characters long, at most 512 are allowed")
-    return value
+    """`value` if it can name a thing: one line of 1 to 512 characters that can be encoded."""
+    label = check_text(name, value)
+    if len(label) > 512:
+        raise InvalidInput(name, f"is {len(label)} characters long, at most 512 are allowed")
+    if found := _CONTROL.search(label):  # SQLite's JSON ends a text at NUL
+        raise InvalidInput(name, f"holds a control character at character {found.start()}")
+    return label
 
 
 def check_fraction(name: str, value: object) -> float:
@@ -50,28 +55,35 @@ def check_fraction(name: str, value: object) -> float:
     if not is_number(value):
         raise InvalidInput(name, f"must be a number in [0, 1], not {type(value).__name__}")
     if not 0.0 <= value <= 1.0:  # type: ignore[operator]  # NaN fails the comparison too
-        raise InvalidInput(name, f"must lie in [0, 1], not {value!r}")
+        raise InvalidInput(name, f"must lie in [0, 1], not {_shown(value)}")
     return float(value)  # type: ignore[arg-type]
 
 
-def check_position(value: object) -> int:
-    """`value` if it can order the items of a source."""
+def check_whole(name: str, value: object) -> int:
+    """`value` if it is a whole number in [0, 2**31)."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise InvalidInput("position", f"must be a whole number in [0, 2**31), not {value!r}")
+        raise InvalidInput(name, f"must be a whole number in [0, 2**31), not {_shown(value)}")
+    return value
+
+
+def check_flag(name: str, value: object) -> bool:
+    """`value` if it is True or False."""
+    if not isinstance(value, bool):
+        raise InvalidInput(name, f"must be True or False, not {_shown(value)}")
     return value
 
 
 def check_count(name: str, value: object, *, least: int) -> int:
     """`value` if it is a whole number from `least` on."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInput(name, f"must be a whole number from {least} on, not {value!r}")
+        raise InvalidInput(name, f"must be a whole number from {least} on, not {_shown(value)}")
     return value
 
 
 def check_cosine(name: str, value: object) -> float:
     """`value` if it is a number in [-1, 1]."""
     if not is_number(value) or not -1.0 <= value <= 1.0:  # type: ignore[operator]
-        raise InvalidInput(name, f"must lie in [-1, 1], not {value!r}")
+        raise InvalidInput(name, f"must lie in [-1, 1], not {_shown(value)}")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -133,6 +145,12 @@ def _check_encodable(name: str, value: str) -> None:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InvalidInput(name, f"holds a lone surrogate at character {error.start}") from None
+
+
+def _shown(value: object) -> str:
+    """A number as it is, anything else by its type: it may be private, or too long to print."""
+    short = isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20)
+    return repr(value) if short else type(value).__name__
 
 
 def is_number(value: object) -> bool:

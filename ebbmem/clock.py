@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from ebbmem.errors import InvalidInput
 
-__all__ = ["DAY", "Clock", "day_of", "from_micros", "to_micros", "utc", "utc_now"]
+__all__ = ["DAY", "Clock", "day_of", "from_micros", "micros", "to_micros", "utc", "utc_now"]
 
 
 Clock = Callable[[], datetime]
@@ -48,6 +48,11 @@ def to_micros(value: datetime) -> int:
 def from_micros(value: int) -> datetime:
     """The aware datetime of an instant; beyond year 9999 it is the last one there is."""
     return _EPOCH + timedelta(microseconds=min(int(value), _LAST))
+
+
+def micros(length: timedelta) -> int:
+    """A length of time in microseconds, exact."""
+    return length // timedelta(microseconds=1)
 
 
 def day_of(micros: int) -> int:

@@ -23,6 +23,7 @@ from typing import Self
 from ebbmem.clock import utc
 from ebbmem.errors import InvalidInput
 from ebbmem.records import Recollection
+from ebbmem.text import CJK
 
 __all__ = ["CLOSING", "OPENING", "Context", "default_counter", "estimate_tokens", "render"]
 
@@ -243,11 +244,9 @@ def _may_cut(text: str, index: int) -> bool:
     return not (_HANGUL.match(before) and _JAMO.match(after))
 
 
-_CJK = (
-    r"\u1100-\u11ff\u2e80-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
-    r"\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
-)
-_UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u109f\u1780-\u17ff]")
+# Beside the characters the marks, forms and parts that are written with them.
+_WIDE = CJK + r"\u1100-\u11ff\u2e80-\u31ff\ua960-\ua97f\ud7b0-\ud7ff\uff00-\uffef"
+_UNSPACED = re.compile(rf"[{_WIDE}\u0e00-\u109f\u1780-\u17ff]")
 _EXTENDING = re.compile(r"[\u0e33\u0eb3\uff9e\uff9f\U0001f3fb-\U0001f3ff]")
 _HANGUL = re.compile(r"[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]")
 _JAMO = re.compile(r"[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
@@ -265,7 +264,7 @@ def estimate_tokens(text: str) -> int:
 
 
 _PIECE = re.compile(
-    rf"(?P<cjk>[{_CJK}])"
+    rf"(?P<cjk>[{_WIDE}])"
     r"|(?P<capitals>[A-Z]{2,})"
     r"|(?P<word>[A-Za-z\u00c0-\u024f][a-z\u00df-\u024f]*)"
     r"|(?P<digits>\ ?[0-9]+)"

@@ -55,15 +55,21 @@ LANGUAGES: tuple[Cues, ...] = (ENGLISH, CHINESE)
 """The languages that texts are read with; a user may add one through `traits(languages=)`."""
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_VERBS = ("may", "march")  # months only beside a number, "in" and the like
+_YEAR = r"((?:19|20)\d\d)"
+# Most months are names of people or other words too, so one alone is no date.
 _MONTH = re.compile(
-    r"\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?("
-    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
-    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
-    r")\b\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?",
+    r"(\b(?:in|of|since|until|by|last|this|next|early|late|mid|during|before|after)[\s-]+)?"
+    rf"(?:\b{_YEAR}\s+)?(?:\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
+    r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+    rf"(?:\s+(\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,?\s+{_YEAR}\b)?",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_YEAR_ALONE = re.compile(
+    r"\b(?:in|of|since|during|until|before|after|from|by|year)\s+(?:(?:early|late|mid)[\s-]+)?"
+    rf"{_YEAR}\b|(?<!\d){_YEAR}年",
+    re.IGNORECASE,
+)
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d?)(?:-(\d\d?))?\b")
 _DIGITS = "[一二三四五六七八九十]{1,3}"
 _CHINESE_DATE = re.compile(
@@ -128,7 +134,11 @@ def is_question(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> bool:
 
 
 def date_cue(question: str) -> DateCue | None:
-    """The date a question names, if any; verbs that are months need a number or "in" beside."""
+    """The date a question names, if any.
+
+    A month needs a number or a word such as "in" beside it, a year such a word before it:
+    June may be a person, and 2024 a room.
+    """
     question = unicodedata.normalize("NFKC", question)
     if found := _ISO.search(question):
         year, month, day = found.groups()
@@ -136,26 +146,19 @@ def date_cue(question: str) -> DateCue | None:
     if found := _CHINESE_DATE.search(question):
         year, month, day = found.groups()
         return _valid(int(year) if year else None, _number(month), _number(day) if day else None)
-    named = _YEAR.search(question)
-    year_number = int(named.group()) if named else None
+    alone = _YEAR_ALONE.search(question)
+    year = alone and (alone[1] or alone[2])
     for match in _MONTH.finditer(question):
-        before, name, after = match.groups()
-        dated = before or after or _is_month(question, match)
-        if name.lower() in _VERBS and not dated and (name != "March"):
-            continue
-        month_number = _MONTHS.index(name.lower()[:3]) + 1
-        day_text = before or after
-        return _valid(year_number, month_number, int(day_text) if day_text else None)
-    return None if year_number is None else DateCue(year_number, None, None)
+        led, year_before, day_before, name, day_behind, year_behind = match.groups()
+        day, near = day_before or day_behind, year_before or year_behind
+        if led or day or near:
+            month = _MONTHS.index(name.lower()[:3]) + 1
+            return _valid(_whole(near or year), month, _whole(day))
+    return None if year is None else DateCue(int(year), None, None)
 
 
-def _is_month(question: str, match: re.Match[str]) -> bool:
-    """Whether what stands around "may" makes it a month."""
-    before, after = question[: match.start()].lower(), question[match.end() :]
-    led = re.search(
-        r"\b(in|of|since|until|by|last|this|next|early|late|mid|(19|20)\d\d)[ -]$", before
-    )
-    return led is not None or re.match(r",? (19|20)\d\d\b", after) is not None
+def _whole(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)
 
 
 def _number(digits: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ebbmem import lifecycle
+from ebbmem.clock import micros
 from ebbmem.errors import Held
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
@@ -32,7 +33,7 @@ def run(
         )
         faded.extend(state.id for state in changed if state.status == "faded")
     erased: list[str] = []
-    before = now if policy.on_fade == "erase" else now - _micros(policy)
+    before = now if policy.on_fade == "erase" else now - micros(policy.purge_after)
     while ids := store.purgeable(ns, before, limit=_BATCH):
         try:
             store.erase(ns, ids, action="purge", now=now)
@@ -52,13 +53,9 @@ def preview(
         for state in store.states(ns, store.due(ns, now, limit=everything))
     ]
     faded = tuple(state.id for state in states if state.status == "faded")
-    before = now if policy.on_fade == "erase" else now - _micros(policy)
+    before = now if policy.on_fade == "erase" else now - micros(policy.purge_after)
     erased = tuple(store.purgeable(ns, before, limit=everything))
     if policy.on_fade == "erase" or not policy.purge_after:
         held = {state.id for state in states if state.held}
         erased += tuple(id_ for id_ in faded if id_ not in held)
     return Pruned(faded=faded, erased=erased, dry_run=True)
-
-
-def _micros(policy: Policy) -> int:
-    return int(policy.purge_after.total_seconds() * 1e6)

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ebbmem import intake
@@ -20,7 +20,7 @@ from ebbmem.records import Namespace
 from ebbmem.store import MemoryStore, Passage, SQLiteStore
 from ebbmem.text import passages, spoken
 
-__all__ = ["KEYWORDS_ALONE", "Engine"]
+__all__ = ["KEYWORDS_ALONE", "Encoded", "Engine"]
 
 KEYWORDS_ALONE = Fingerprint("keywords alone", 0)
 """What a database remembers when it was written without an embedder."""
@@ -30,6 +30,14 @@ _ARENAS = 64  # namespaces kept in memory, least recently used go first
 _BATCH = 64  # memories re-embedded in one transaction
 
 log = logging.getLogger("ebbmem")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Texts as vectors of one embedder; None without any."""
+
+    fingerprint: Fingerprint
+    encodings: list[Encoding] | None
 
 
 class Engine:
@@ -46,8 +54,8 @@ class Engine:
             raise
         self._lock = threading.RLock()
         self._arenas: OrderedDict[Namespace, Arena] = OrderedDict()
-        self._queries: OrderedDict[str, Encoding] = OrderedDict()
-        self._offered: dict[str, Encoding] = {}
+        self._queries: OrderedDict[tuple[str, str], Encoding] = OrderedDict()
+        self._offered: dict[tuple[str, str], Encoding] = {}
 
     def _checked(self, encoder: Encoder | None) -> Encoder | None:
         stored = self.store.fingerprint()
@@ -67,7 +75,12 @@ class Engine:
                 return resolve(BUILT_IN[stored.name])
             except MissingExtra as error:
                 missing = f" ({error})"
-        if stored.name != KEYWORDS_ALONE.name:
+        if stored.name == KEYWORDS_ALONE.name:
+            if resolve("auto") is not None:
+                log.warning(
+                    "written with keywords alone, and read so: reembed('local') adds meaning"
+                )
+        else:
             log.warning(
                 "opened without its embedder %s%s: recall is by keywords alone, "
                 "and nothing new is taken",
@@ -79,7 +92,11 @@ class Engine:
     @property
     def fingerprint(self) -> Fingerprint:
         """Of the embedder in use."""
-        return KEYWORDS_ALONE if self.encoder is None else self.encoder.fingerprint
+        return self._fingerprint(self.encoder)
+
+    @staticmethod
+    def _fingerprint(encoder: Encoder | None) -> Fingerprint:
+        return KEYWORDS_ALONE if encoder is None else encoder.fingerprint
 
     def arena(self, ns: Namespace) -> Arena:
         """The cache of a namespace, made when it is first asked for."""
@@ -92,55 +109,65 @@ class Engine:
             self._arenas.move_to_end(ns)
             return found
 
-    def known_query(self, text: str) -> Encoding | None:
-        """The encoding of a query asked before."""
+    def known_query(self, encoder: Encoder, text: str) -> Encoding | None:
+        """The encoding of a query that this encoder was asked before."""
         with self._lock:
-            if (found := self._queries.get(text)) is not None:
-                self._queries.move_to_end(text)
+            if (found := self._queries.get((encoder.fingerprint.name, text))) is not None:
+                self._queries.move_to_end((encoder.fingerprint.name, text))
             return found
 
-    def keep_query(self, text: str, encoding: Encoding) -> Encoding:
+    def keep_query(self, encoder: Encoder, text: str, encoding: Encoding) -> Encoding:
         """Remember the encoding of a query."""
         with self._lock:
-            self._queries[text] = encoding
+            self._queries[encoder.fingerprint.name, text] = encoding
             if len(self._queries) > _QUERIES:
                 self._queries.popitem(last=False)
         return encoding
 
-    def encoded_query(self, text: str) -> Encoding | None:
-        """The query as vectors; None where there are none or they would mean nothing."""
-        if self.encoder is None or not self.encoder.covers(text):
-            return None
-        return self.known_query(text) or self.keep_query(text, self.encoder.encode_query(text))
+    def encoded_query(self, text: str) -> Encoded:
+        """The query as a vector; without one where there is none or it would mean nothing."""
+        encoder = self.encoder
+        if encoder is None or not encoder.covers(text):
+            return Encoded(self._fingerprint(encoder), None)
+        known = self.known_query(encoder, text)
+        if known is None:
+            known = self.keep_query(encoder, text, encoder.encode_query(text))
+        return Encoded(encoder.fingerprint, [known])
 
-    def encoded(self, texts: Sequence[str], progress: Progress | None) -> list[Encoding] | None:
-        """Documents as vectors; None without an embedder."""
-        if self.encoder is None:
-            return None
+    def encoded(self, texts: Sequence[str], progress: Progress | None) -> Encoded:
+        """Documents as vectors, and whose they are: the encoder may change meanwhile."""
+        encoder = self.encoder
+        if encoder is None:
+            return Encoded(KEYWORDS_ALONE, None)
+        name = encoder.fingerprint.name
         with self._lock:
-            ready = [self._offered.get(text) for text in texts]
-        if all(each is not None for each in ready):
-            return [each for each in ready if each is not None]
-        return intake.encode(self.encoder, texts, progress)
+            offered = [self._offered.get((name, text)) for text in texts]
+        ready = [each for each in offered if each is not None]
+        if len(ready) < len(texts):
+            ready = intake.encode(encoder, texts, progress)
+        return Encoded(encoder.fingerprint, ready)
 
     @contextmanager
-    def offering(self, texts: Sequence[str], encodings: Sequence[Encoding]) -> Iterator[None]:
+    def offering(
+        self, encoder: Encoder, texts: Sequence[str], encodings: Sequence[Encoding]
+    ) -> Iterator[None]:
         """Documents that were encoded elsewhere, on an event loop, for the calls inside."""
+        keys = [(encoder.fingerprint.name, text) for text in texts]
         with self._lock:
-            self._offered.update(zip(texts, encodings, strict=True))
+            self._offered.update(zip(keys, encodings, strict=True))
         try:
             yield
         finally:
             with self._lock:
-                for text in texts:
-                    self._offered.pop(text, None)
+                for key in keys:
+                    self._offered.pop(key, None)
 
-    def require_same(self, arena: Arena, encoding: Encoding | None) -> None:
+    def require_same(self, arena: Arena, encoded: Encoded) -> None:
         """Refuse to compare a query with vectors of another embedder."""
         stored = arena.embedder
-        if stored is None or encoding is None:
+        if stored is None or encoded.encodings is None:
             return
-        mine = replace(self.fingerprint, dimension=len(encoding.vector))
+        mine = replace(encoded.fingerprint, dimension=len(encoded.encodings[0].vector))
         if not stored.accepts(mine):
             raise FingerprintMismatch(str(stored), str(mine))
 

@@ -10,21 +10,14 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from ebbmem.checks import (
-    check_fraction,
-    check_label,
-    check_metadata,
-    check_namespace,
-    check_position,
-    check_text,
-)
+from ebbmem.checks import check_fraction, check_label, check_namespace
 from ebbmem.clock import DAY, from_micros, utc
 from ebbmem.errors import ExchangeError, InvalidInput
 from ebbmem.importers import (
@@ -37,7 +30,7 @@ from ebbmem.importers import (
     sniff,
 )
 from ebbmem.policy import Policy
-from ebbmem.records import Memory, Namespace
+from ebbmem.records import CHECKS, Memory, Namespace, check_fading
 
 __all__ = ["FORMATS", "VERSION", "Batch", "Header", "export_file", "read_file", "write_jsonl"]
 
@@ -66,8 +59,12 @@ class Header:
 
 
 def write_jsonl(memories: Iterable[Memory], stream: TextIO, header: Header) -> int:
-    """Write the header and one line a memory, as they come; returns how many memories."""
-    first = {
+    """Write the header and one line a memory, as they come; returns how many memories.
+
+    Raises:
+        InvalidInput: the stream does not take text.
+    """
+    opening = {
         "format": "ebbmem",
         "version": VERSION,
         "namespace": list(check_namespace(header.namespace)),
@@ -75,10 +72,14 @@ def write_jsonl(memories: Iterable[Memory], stream: TextIO, header: Header) -> i
         "policy": None if header.policy is None else json.loads(header.policy),
         "active_days": [from_micros(day * DAY).date().isoformat() for day in header.active_days],
     }
-    stream.write(_line(first))
+    first = _line(opening)
+    try:
+        stream.write(first)
+    except TypeError:
+        raise InvalidInput("file", "must be a stream of text, not of bytes") from None
     written = 0
     for memory in memories:
-        stream.write(_line({name: _plain(getattr(memory, name)) for name in _FIELDS}))
+        stream.write(_line({name: _plain(getattr(memory, name)) for name in CHECKS}))
         written += 1
     for link in header.links:
         stream.write(_line({"link": list(link)}))
@@ -120,7 +121,7 @@ def read_file(path: str | Path | TextIO, *, format: str = "auto") -> list[Batch]
 
     Raises:
         ExchangeError: naming every bad line or entry.
-        InvalidInput: no such format, or the file cannot be opened.
+        InvalidInput: no such format, no file, or a stream of bytes.
     """
     if format != "auto" and format not in FORMATS:
         raise InvalidInput("format", f"must be auto or one of {', '.join(FORMATS)}")
@@ -137,7 +138,7 @@ def read_file(path: str | Path | TextIO, *, format: str = "auto") -> list[Batch]
 
 def _read_text(path: str | Path | TextIO) -> tuple[str, str]:
     if not isinstance(path, str | Path):
-        return str(getattr(path, "name", "stream")), path.read().removeprefix("\ufeff")
+        return _read_stream(path)
     try:
         raw = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -148,6 +149,22 @@ def _read_text(path: str | Path | TextIO) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ExchangeError(str(path), [(line, "is not UTF-8 text")]) from None
+
+
+def _read_stream(stream: TextIO) -> tuple[str, str]:
+    name = str(getattr(stream, "name", "stream"))
+    if not callable(getattr(stream, "read", None)):
+        kind = type(stream).__name__
+        raise InvalidInput("file", f"must be a path or a stream of text, not {kind}")
+    try:
+        text: object = stream.read()
+    except UnicodeError:
+        raise ExchangeError(name, [(1, "is not UTF-8 text")]) from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput("file", f"{name} cannot be read: {error}") from error
+    if not isinstance(text, str):
+        raise InvalidInput("file", f"{name} must be a stream of text, not of bytes")
+    return name, text.removeprefix("\ufeff")
 
 
 def _detect(name: str, text: str) -> str:
@@ -191,7 +208,7 @@ def _read_ebbmem(lines: list[str], name: str) -> list[Batch]:
         header = _checked_header(parse_json(text))
     # Lines below a header that is not ours would only repeat one complaint.
     problems.finish()
-    memories: list[Memory] = []
+    memories: dict[int, Memory] = {}
     first: dict[str, int] = {}
     links: list[tuple[int, tuple[str, str, float]]] = []
     for line, text in numbered:
@@ -204,15 +221,16 @@ def _read_ebbmem(lines: list[str], name: str) -> list[Batch]:
             id = values.get("id")
             if id is not None and first.setdefault(id, line) != line:
                 raise InvalidInput("id", f"repeats that of line {first[id]}")
-            if len(values) == len(_FIELDS):
-                memories.append(Memory(**values))
+            if len(values) == len(CHECKS):
+                memories[line] = Memory.read(**values)
     for line, (a, b, _) in links:
         with problems.at(line):
             if a not in first or b not in first:
                 raise InvalidInput("link", "joins memories that are not in this file")
     problems.finish()
     joined = tuple(link for _, link in links)
-    return [Batch(None, tuple(memories), links=joined, **header)]
+    items, places = tuple(memories.values()), tuple(memories)
+    return [Batch(None, items, lines=places, links=joined, **header)]
 
 
 def _checked_header(header: object) -> dict[str, Any]:
@@ -262,11 +280,17 @@ def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:
         raise InvalidInput("line", f"must be a JSON object, not {type(line).__name__}")
     values = {}
     with problems.at(number):
-        _same_names(line, _FIELDS)
-    for name, check in _CHECKS.items():
+        _same_names(line, CHECKS)
+    for name, check in CHECKS.items():
         if name in line:
             with problems.at(number):
-                values[name] = check(name, line[name])
+                value = line[name]
+                if name == "created_at" or (name in _OPEN_TIMES and value is not None):
+                    value = _time(name, value)
+                values[name] = check(name, value)
+    if "status" in values and "faded_at" in values:
+        with problems.at(number):
+            check_fading(values["status"], values["faded_at"])
     return values
 
 
@@ -293,48 +317,8 @@ def _time(name: str, value: object) -> datetime:
         raise InvalidInput(name, "lies outside the years 1 to 9999") from None
 
 
-def _count(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise InvalidInput(name, "must be a whole number in [0, 2**31)")
-    return value
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput(name, f"must be true or false, not {type(value).__name__}")
-    return value
-
-
-def _status(name: str, value: object) -> str:
-    if value not in ("active", "faded"):
-        raise InvalidInput(name, "must be 'active' or 'faded'")
-    return str(value)
-
-
-def _or_none(check: Callable[[str, object], Any]) -> Callable[[str, object], Any]:
-    return lambda name, value: None if value is None else check(name, value)
-
-
 _HEADER = ("format", "version", "namespace", "exported_at", "policy", "active_days")
-_FIELDS = tuple(each.name for each in fields(Memory))
-_CHECKS: dict[str, Callable[[str, object], Any]] = {
-    "id": check_label,
-    "text": check_text,
-    "category": check_label,
-    "importance": check_fraction,
-    "source": _or_none(check_label),
-    "position": _or_none(lambda _, value: check_position(value)),
-    "speaker": _or_none(check_label),
-    "created_at": _time,
-    "metadata": lambda _, value: check_metadata(value),
-    "last_reinforced_at": _or_none(_time),
-    "recall_count": _count,
-    "fades_at": _or_none(_time),
-    "status": _status,
-    "faded_at": _or_none(_time),
-    "pinned": _flag,
-    "held": _flag,
-}
+_OPEN_TIMES = ("last_reinforced_at", "fades_at", "faded_at")  # as text or null
 
 
 def _plain(value: object) -> object:

@@ -26,8 +26,8 @@ __all__ = [
 MAX_STEPS = 2
 MAX_DEGREE = 8  # similar memories a memory is connected with: the strongest
 _SECOND_ROUND = 8  # nodes that pass activation on: the most active
-SIMILAR_SHARE = 0.7
-"""What a similar edge passes on of its cosine, which is no probability."""
+SIMILAR_SHARE = 0.9
+"""What a similar edge passes on of its weight."""
 
 
 @dataclass(frozen=True, slots=True)

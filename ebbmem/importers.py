@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ebbmem.checks import check_label, check_text
 from ebbmem.errors import ExchangeError, InvalidInput
@@ -36,6 +36,7 @@ class Batch:
         links: (id, id, weight) between items.
         active_days: days of use, counted from the epoch.
         policy: of the namespace that was exported, as JSON.
+        lines: the line or entry that each item comes from, counted from 1.
     """
 
     name: str | None
@@ -44,6 +45,16 @@ class Batch:
     links: tuple[tuple[str, str, float], ...] = ()
     active_days: tuple[int, ...] = ()
     policy: str | None = None
+    lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, name: str | None, placed: Iterable[tuple[int, Draft]], *, dated: bool = False
+    ) -> Self:
+        """From (line, draft) pairs."""
+        pairs = list(placed)
+        items, lines = tuple(draft for _, draft in pairs), tuple(line for line, _ in pairs)
+        return cls(name, items, dated=dated, lines=lines)
 
 
 class Problems:
@@ -115,9 +126,9 @@ def read_locomo(data: object, *, path: str = "locomo") -> list[Batch]:
             if first_with.setdefault(name, line) != line:
                 raise InvalidInput("sample_id", f"repeats that of entry {first_with[name]}")
             drafts = list(_turns(talk, line, problems))
-            batches.append(Batch(name, tuple(_unique(drafts, problems)), dated=True))
+            batches.append(Batch.of(name, _unique(drafts, problems), dated=True))
     problems.finish()
-    return batches
+    return batches or [Batch(None, ())]
 
 
 def _turns(
@@ -198,7 +209,7 @@ def read_mcp(lines: Iterable[str], *, path: str = "mcp") -> list[Batch]:
     becomes the sentence it states, kept with the entity it starts from.
     """
     problems = Problems(path)
-    drafts: list[Draft] = []
+    drafts: list[tuple[int, Draft]] = []
     places: Counter[str] = Counter()
     for line, text in enumerate(lines, 1):
         if not text.strip():
@@ -208,16 +219,16 @@ def read_mcp(lines: Iterable[str], *, path: str = "mcp") -> list[Batch]:
             if entry.get("type") == "entity":
                 drafts += _observations(entry, line, places, problems)
             elif entry.get("type") == "relation":
-                drafts.append(_relation(entry))
+                drafts.append((line, _relation(entry)))
             else:
                 raise InvalidInput("type", "must be 'entity' or 'relation'")
     problems.finish()
-    return [Batch(None, tuple(drafts))] if drafts else []
+    return [Batch.of(None, drafts)]
 
 
 def _observations(
     entry: Mapping[str, Any], line: int, places: Counter[str], problems: Problems
-) -> Iterator[Draft]:
+) -> Iterator[tuple[int, Draft]]:
     name = check_label("name", entry.get("name"))
     kind = check_label("entityType", entry.get("entityType"))
     observations = entry.get("observations")
@@ -225,11 +236,14 @@ def _observations(
         raise InvalidInput("observations", "must be a list of texts")
     for index, observation in enumerate(observations):
         with problems.at(line):
-            yield Draft(
-                text=f"{name}: {check_text(f'observations[{index}]', observation)}",
-                source=name,
-                position=places[name],
-                metadata={"entity": name, "entityType": kind},
+            yield (
+                line,
+                Draft(
+                    text=f"{name}: {check_text(f'observations[{index}]', observation)}",
+                    source=name,
+                    position=places[name],
+                    metadata={"entity": name, "entityType": kind},
+                ),
             )
             places[name] += 1
 
@@ -256,9 +270,9 @@ def read_mem0(data: object, *, path: str = "mem0") -> list[Batch]:
             result = _mapping("entry", entry)
             user = _optional_label("user_id", result.get("user_id"))
             by_user.setdefault(user, []).append((line, "", _mem0_draft(result)))
-    batches = [Batch(user, tuple(_unique(drafts, problems))) for user, drafts in by_user.items()]
+    batches = [Batch.of(user, _unique(drafts, problems)) for user, drafts in by_user.items()]
     problems.finish()
-    return batches
+    return batches or [Batch(None, ())]
 
 
 def _mem0_draft(entry: Mapping[str, Any]) -> Draft:
@@ -282,14 +296,16 @@ def _mem0_time(value: object) -> datetime:
         raise InvalidInput("created_at", "is not an ISO 8601 time") from None
 
 
-def _unique(drafts: Iterable[tuple[int, str, Draft]], problems: Problems) -> Iterator[Draft]:
+def _unique(
+    drafts: Iterable[tuple[int, str, Draft]], problems: Problems
+) -> Iterator[tuple[int, Draft]]:
     first: dict[str, str] = {}
     for line, where, draft in drafts:
         with problems.at(line, where):
             place = where.strip() or f"entry {line}"
             if draft.id is not None and first.setdefault(draft.id, place) != place:
                 raise InvalidInput("id", f"repeats that of {first[draft.id]}")
-            yield draft
+            yield line, draft
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ _BLOCK = 4096  # pieces whose norms are taken at once: all of them would be giga
 class PassageIndex:
     """Passages numbered in the order they came; `make_index` builds the vectors' index."""
 
-    def __init__(self, make_index: Any) -> None:
+    def __init__(self, make_index: Callable[[int], VectorIndex]) -> None:
         self._make_index = make_index
         self.keywords = KeywordIndex()
         self.rows = Growing("int64")

@@ -31,6 +31,7 @@ __all__ = [
     "days_of",
     "encode",
     "entries",
+    "listed",
     "new_id",
     "spans",
     "texts_to_encode",
@@ -61,12 +62,17 @@ class _Ids:
 new_id = _Ids()
 
 
-def checked(items: Iterable[Draft | Memory | str], policy: Policy) -> list[Draft | Memory]:
-    """The items, text turned into drafts; nothing is embedded before all have passed."""
+def listed(items: Iterable[Draft | Memory | str]) -> list[Draft | Memory | str]:
+    """The items, read once; one text is not several."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidInput("drafts", f"must be several, not {type(items).__name__}")
+    return list(items)
+
+
+def checked(items: Iterable[Draft | Memory | str], policy: Policy) -> list[Draft | Memory]:
+    """The items, text turned into drafts; nothing is embedded before all have passed."""
     drafts: list[Draft | Memory] = []
-    for item in items:
+    for item in listed(items):
         each = Draft(text=item) if isinstance(item, str) else item
         if not isinstance(each, Draft | Memory):
             raise InvalidInput("drafts", f"must hold Draft or text, not {type(item).__name__}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ebbmem import daily, lifecycle, reading
 from ebbmem.checks import check_count, check_fraction, check_label, is_number
 from ebbmem.clock import day_of, from_micros
-from ebbmem.errors import InvalidInput, NotFound
+from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
 from ebbmem.opening import Opened
 from ebbmem.records import Memories, Memory
 from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
@@ -31,8 +31,12 @@ class Keeper(Opened):
     def get(self, id: str, *, include_faded: bool = False) -> Memory:
         """One memory; raises `NotFound` if there is none or it has faded and was not asked for."""
         found = self._store.get(self.namespace, [check_label("id", id)])
-        if not found or not (include_faded or self._visible(found[0])):
+        if not found:
             raise NotFound([id])
+        if not include_faded:
+            days = self._arena().active_days
+            if not self._visible(found[0], self._now(), days):
+                raise NotFound([id])
         return found[0]
 
     def list(
@@ -49,7 +53,7 @@ class Keeper(Opened):
         if limit is not None:
             check_count("limit", limit, least=0)
         check_count("offset", offset, least=0)
-        filters = reading.Filters.of(self.policy, category, source, where)
+        filters = self._filters(category, source, where)
         ids = filters.select(self._store, self.namespace)
         if not include_faded:
             hidden = reading.hidden_ids(self._arena().snapshot(), self._now(), self.policy)
@@ -145,11 +149,11 @@ class Keeper(Opened):
 
     def forget(self, ids: str | Iterable[str]) -> Memories:
         """Let go: hidden at once, restorable for `purge_after`, then gone."""
-        now = self._now()
+        now, days = self._now(), self._arena().active_days
         listed = check_ids(ids)
-        for record in self._store.get(self.namespace, listed):
-            if not self._visible(record):
-                raise NotFound([record.id])
+        records = self._store.get(self.namespace, listed)
+        if hidden := [each.id for each in records if not self._visible(each, now, days)]:
+            raise NotFound(hidden)
         return self._modify(
             listed, lambda state: lifecycle.forgotten(state, now), "forget", now=now
         )
@@ -181,6 +185,7 @@ class Keeper(Opened):
         if check_fraction("weight", weight) == 0.0:
             raise InvalidInput("weight", "must be over 0; unlink() parts two memories")
         self._store.link(self.namespace, a, b, float(weight))
+        self._run_daily_pass(self._now())
 
     def unlink(self, a: str, b: str) -> None:
         """Part two memories."""
@@ -201,12 +206,30 @@ class Keeper(Opened):
         id_ = memory.id if isinstance(memory, Memory) else memory
         return self.get(id_, include_faded=True)
 
-    def _visible(self, memory: Memory) -> bool:
-        state = state_of(memory)
-        if state.status != "active" or state.pinned:
-            return state.status == "active"
-        days = self._arena().active_days
-        return lifecycle.strength(state, self._now(), self.policy, days) >= self.policy.fade_below
+    def _visible(self, memory: Memory, now: int, active_days: Sequence[int]) -> bool:
+        today = lifecycle.settled(state_of(memory), now, self.policy, active_days)
+        return today.status == "active"
+
+    def _filters(
+        self,
+        category: str | Collection[str] | None,
+        source: str | None,
+        where: Mapping[str, Any] | None,
+    ) -> reading.Filters:
+        """Filters, by a policy that knows what others registered meanwhile."""
+        try:
+            return reading.Filters.of(self.policy, category, source, where)
+        except UnknownCategory:
+            self._arena()
+            return reading.Filters.of(self.policy, category, source, where)
+
+    def _known_category(self, name: object) -> str:
+        """The same for one category."""
+        try:
+            return self.policy.category(name).name
+        except UnknownCategory:
+            self._arena()
+            return self.policy.category(name).name
 
     def _modify(
         self,
@@ -240,6 +263,7 @@ class Keeper(Opened):
             day=day,
             now=when,
         )
+        self._run_daily_pass(when)
         edited = [id_ for id_ in listed if done.get(id_, [])[-1:] == [action or ""]]
         return self._store.get(self.namespace, edited)
 

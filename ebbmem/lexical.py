@@ -43,11 +43,12 @@ class KeywordMatches:
     """How documents match a query: all arrays of length n.
 
     `scores` is BM25; `coverage` the idf share of the query's terms that a document holds,
-    in [0, 1]; `ceiling` what no score can reach.
+    in [0, 1]; `shared` how many of its distinct terms; `ceiling` what no score can reach.
     """
 
     scores: Floats
     coverage: Floats
+    shared: Floats
     ceiling: float
 
 
@@ -104,6 +105,7 @@ def match(
     total = int(alive.sum())
     scores = np.zeros(len(alive))
     coverage = np.zeros(len(alive))
+    shared = np.zeros(len(alive))
     mean = float(postings.lengths[alive].mean()) if total else 1.0
     norms = k1 * (1.0 - b + b * postings.lengths / max(mean, 1e-9))
     everything = 0.0
@@ -116,4 +118,5 @@ def match(
         if df:
             scores[documents] += idf * frequencies * (k1 + 1.0) / (frequencies + norms[documents])
             coverage[documents] += idf
-    return KeywordMatches(scores, coverage / max(everything, 1e-9), everything * (k1 + 1.0))
+            shared[documents] += 1.0
+    return KeywordMatches(scores, coverage / max(everything, 1e-9), shared, everything * (k1 + 1.0))

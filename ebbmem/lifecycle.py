@@ -12,12 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ebbmem.clock import DAY
+from ebbmem.clock import DAY, micros
 from ebbmem.policy import Policy
 from ebbmem.store.base import State
 
 __all__ = [
-    "counts",
     "elapsed_days",
     "faded",
     "fades_at",
@@ -28,6 +27,7 @@ __all__ = [
     "restored",
     "said_again",
     "settled",
+    "spaced",
     "strength",
     "with_deadline",
 ]
@@ -76,21 +76,19 @@ def with_deadline(state: State, policy: Policy) -> State:
     return replace(state, fades_at=fades_at(state, policy))
 
 
-def counts(state: State, now: int, policy: Policy) -> bool:
-    """Whether a reinforcement now would count: at most one an interval of `spacing`."""
-    last = state.last_reinforced_at
-    return last is None or now - last >= policy.spacing.total_seconds() * 1e6
+def spaced(last: int | None, now: int, policy: Policy) -> bool:
+    """Whether something may count again after `last`: at most once an interval of `spacing`.
+
+    An instant that lies ahead comes from a clock that was wrong and blocks nothing.
+    """
+    return last is None or last > now or now - last >= micros(policy.spacing)
 
 
 def reinforced(state: State, now: int, policy: Policy) -> State:
     """Used: the clock starts again and the count grows, unless it is too soon."""
-    if state.status != "active" or not counts(state, now, policy):
+    if state.status != "active" or not spaced(state.last_reinforced_at, now, policy):
         return state
-    grown = replace(
-        state,
-        last_reinforced_at=max(now, state.last_reinforced_at or now),
-        recall_count=state.recall_count + 1,
-    )
+    grown = replace(state, last_reinforced_at=now, recall_count=state.recall_count + 1)
     return with_deadline(grown, policy)
 
 
@@ -98,7 +96,7 @@ def said_again(state: State, now: int, policy: Policy) -> State:
     """Heard once more: revived if it had faded, reinforced unless it was said just now."""
     if state.status == "faded":
         state = restored(state, now, policy)
-    if now - state.created_at < policy.spacing.total_seconds() * 1e6:
+    if not spaced(state.created_at, now, policy):
         return state
     return reinforced(state, now, policy)
 
@@ -136,12 +134,7 @@ def restored(state: State, now: int, policy: Policy) -> State:
     """Back from fading; the clock starts again, the count does not grow."""
     if state.status != "faded":
         return state
-    back = replace(
-        state,
-        status="active",
-        faded_at=None,
-        last_reinforced_at=max(now, state.last_reinforced_at or now),
-    )
+    back = replace(state, status="active", faded_at=None, last_reinforced_at=now)
     return with_deadline(back, policy)
 
 

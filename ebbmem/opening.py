@@ -9,7 +9,7 @@ from typing import Self
 from ebbmem import daily, lifecycle
 from ebbmem.arena import Arena
 from ebbmem.checks import check_namespace
-from ebbmem.clock import Clock, to_micros, utc, utc_now
+from ebbmem.clock import Clock, micros, to_micros, utc, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Engine
 from ebbmem.errors import InvalidInput
@@ -156,9 +156,9 @@ class Opened:
 
     def _run_daily_pass(self, now: int) -> None:
         """At most once in `prune_every`, whoever comes first."""
-        every = int(self.policy.prune_every.total_seconds() * 1e6)
-        if now < self._pass_due or not self._maintain:
-            return
+        every = micros(self.policy.prune_every)
+        if not self._maintain or self._pass_due - every <= now < self._pass_due:
+            return  # a clock that went back does not put the pass off
         self._pass_due = now + every
         if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
             days = self._arena().active_days

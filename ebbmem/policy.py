@@ -164,30 +164,21 @@ class Policy:
 
     @classmethod
     def from_json(cls, line: str) -> Self:
-        """The policy a namespace was last opened with; raises `InvalidInput` on a foreign curve."""
-        plain = json.loads(line)
-        if unknown := set(plain) - {each.name for each in fields(cls)}:
+        """The policy a namespace was last opened with; what it leaves out has its default.
+
+        Raises:
+            InvalidInput: this is no policy, or one of a curve that is not built in.
+        """
+        plain = _plain(line)
+        known = {each.name for each in fields(cls)} - {"salience"}
+        if unknown := set(plain) - known:
             raise InvalidInput("policy", f"of this namespace has {sorted(unknown)}; upgrade ebbmem")
-        if plain["curve"] not in _CURVES:
-            raise InvalidInput(
-                "policy",
-                f"of this namespace uses the curve {plain['curve']!r}, which is not built in; "
-                "open it with the policy that has it",
-            )
-        plain["curve"] = _CURVES[plain["curve"]]
-        plain["categories"] = [
-            Category(name, base, (low, high))
-            for name, (base, low, high) in plain["categories"].items()
-        ]
-        for name in ("purge_after", "prune_every", "spacing"):
-            plain[name] = timedelta(seconds=plain[name])
-        plain["strength_cap"] = float(plain["strength_cap"])
+        plain |= {name: read(name, plain[name]) for name, read in _READERS.items() if name in plain}
         return cls(**plain)
 
     def knowing(self, line: str) -> Self:
         """The same policy with the categories that `line`, a stored policy, has beside ours."""
-        stored = [Category(name, base, (low, high)) for name, (base, low, high)
-                  in json.loads(line)["categories"].items()]  # fmt: skip
+        stored = _stored_categories("categories", _plain(line).get("categories", {}))
         missing = [each for each in stored if each.name not in self.known]
         return self.with_categories(missing) if missing else self
 
@@ -203,6 +194,59 @@ _CHOICES = {
     "timeline": ("wall", "active"),
     "on_fade": ("hide", "erase"),
     "ranking": ("bonus", "product"),
+}
+
+
+def _plain(line: str) -> dict[str, Any]:
+    """The object that a policy was stored as."""
+    try:
+        plain = json.loads(line)
+    except (RecursionError, TypeError, ValueError):
+        raise InvalidInput("policy", "is not JSON") from None
+    if not isinstance(plain, dict) or not plain:
+        raise InvalidInput("policy", "must be a JSON object with the fields of a policy")
+    return plain
+
+
+def _stored_curve(_: str, value: object) -> DecayModel:
+    if not isinstance(value, str) or value not in _CURVES:
+        raise InvalidInput(
+            "policy",
+            f"of this namespace uses the curve {value!r}, which is not built in; "
+            "open it with the policy that has it",
+        )
+    return _CURVES[value]
+
+
+def _stored_categories(name: str, value: object) -> list[Category]:
+    if not isinstance(value, dict) or not all(
+        isinstance(each, list) and len(each) == 3 for each in value.values()
+    ):
+        raise InvalidInput(name, "must be an object of names with [base_rate, low, high]")
+    return [Category(name, base, (low, high)) for name, (base, low, high) in value.items()]
+
+
+def _stored_span(name: str, value: object) -> timedelta:
+    try:
+        return timedelta(seconds=_stored_number(name, value))
+    except (OverflowError, ValueError):
+        raise InvalidInput(name, "must be a number of seconds that a timedelta holds") from None
+
+
+def _stored_number(name: str, value: object) -> float:
+    try:
+        if value == "inf" or is_number(value):
+            return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        pass
+    raise InvalidInput(name, f"must be a number or 'inf', not {type(value).__name__}")
+
+
+_READERS: dict[str, Callable[[str, object], Any]] = {
+    "curve": _stored_curve,
+    "categories": _stored_categories,
+    "strength_cap": _stored_number,
+    **dict.fromkeys(("purge_after", "prune_every", "spacing"), _stored_span),
 }
 
 

@@ -21,6 +21,7 @@ from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.store import MemoryStore, State
 
 __all__ = [
+    "Asked",
     "Filters",
     "due_within",
     "explained",
@@ -89,6 +90,17 @@ class Filters:
         return store.select(ns, category=self.categories, source=self.source, where=self.where)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A recall as it was asked for, checked."""
+
+    query: str
+    k: int
+    filters: Filters
+    include_faded: bool
+    min_similarity: float | None
+
+
 def recollection(
     ranking: Ranking, row: int, score: float, memory: Memory, *, reinforced: bool = False
 ) -> Recollection:
@@ -115,18 +127,16 @@ def recollection(
     )
 
 
-def used(
-    ranking: Ranking, chosen: Sequence[tuple[int, float]], now: int, policy: Policy
-) -> list[int]:
-    """Rows for which this recall counts: direct, near the best in relevance, not too soon."""
-    direct = [row for row, _ in chosen if ranking.direct(row)]
+def used(ranking: Ranking, k: int, now: int, policy: Policy) -> list[int]:
+    """Rows of the first k for which this recall counts: direct, near the best, not too soon."""
+    direct = [row for row, _ in ranking.order[:k] if ranking.direct(row)]
     least = policy.reinforce_ratio * max((ranking.relevance[row] for row in direct), default=0.0)
     last = ranking.snapshot.reinforced
     return [
         row
         for row in direct
         if 0.0 < ranking.relevance[row] >= least
-        and (last[row] < 0 or now - int(last[row]) >= policy.spacing.total_seconds() * 1e6)
+        and lifecycle.spaced(None if last[row] < 0 else int(last[row]), now, policy)
     ]
 
 
@@ -183,23 +193,9 @@ def explained(
     return Explanation(id=id_, outcome="not a candidate", reason=reason, recollection=mine)
 
 
-def strengths(snapshot: Snapshot, now: int, policy: Policy) -> NDArray[np.float64]:
-    """(n,) strength of every row at `now`."""
-    elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
-    return policy.strength(
-        snapshot.base_rates(policy), snapshot.importance, snapshot.count, elapsed
-    )
-
-
-def hidden(snapshot: Snapshot, now: int, policy: Policy) -> Mask:
-    """(n,) rows that recall does not show: faded by the pass, or by now."""
-    weak = ~snapshot.pinned & (strengths(snapshot, now, policy) < policy.fade_below)
-    return np.asarray((snapshot.status == FADED) | ((snapshot.status == ACTIVE) & weak))
-
-
 def hidden_ids(snapshot: Snapshot, now: int, policy: Policy) -> set[str]:
     """The same as ids."""
-    return {snapshot.ids[row] for row in np.flatnonzero(hidden(snapshot, now, policy)).tolist()}
+    return {snapshot.ids[row] for row in np.flatnonzero(snapshot.hidden(now, policy)).tolist()}
 
 
 def retention(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> float:
@@ -217,9 +213,9 @@ def due_within(
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
     ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
     left = np.maximum(lifetimes - elapsed, 0.0) + ahead
-    mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~hidden(snapshot, now, policy)
+    mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~snapshot.hidden(now, policy)
     rows = np.flatnonzero(mortal & (left <= days))
-    strength = strengths(snapshot, now, policy)
+    strength = snapshot.strengths(now, policy)
     due = [(snapshot.ids[row], float(strength[row]), now + int(left[row] * DAY)) for row in rows]
     return sorted(due, key=lambda each: (each[2], each[0]))
 
@@ -227,10 +223,10 @@ def due_within(
 def stats(ns: Namespace, snapshot: Snapshot, now: int, policy: Policy, embedder: str) -> Stats:
     """One namespace in numbers."""
     alive = snapshot.alive()
-    faded = hidden(snapshot, now, policy)
+    faded = snapshot.hidden(now, policy)
     active = alive & ~faded
     numbers = np.bincount(snapshot.category[alive], minlength=len(snapshot.categories))
-    strength = strengths(snapshot, now, policy)
+    strength = snapshot.strengths(now, policy)
     return Stats(
         namespace=ns,
         active=int(active.sum()),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from ebbmem.checks import (
+    check_flag,
     check_fraction,
     check_label,
     check_metadata,
-    check_position,
     check_text,
+    check_whole,
     is_number,
 )
 from ebbmem.clock import utc
@@ -21,6 +22,7 @@ from ebbmem.errors import InvalidInput
 
 __all__ = [
     "CATEGORIES",
+    "CHECKS",
     "Category",
     "Draft",
     "Memories",
@@ -30,6 +32,7 @@ __all__ = [
     "Recollection",
     "Status",
     "Step",
+    "check_fading",
 ]
 
 Namespace = tuple[str, ...]
@@ -107,25 +110,16 @@ class Draft:
     id: str | None = None
 
     def __post_init__(self) -> None:
-        check_text("text", self.text)
-        if self.importance is not None:
-            check_fraction("importance", self.importance)
-        for name in ("source", "speaker", "id"):
-            value = getattr(self, name)
-            if value is not None:
-                check_label(name, value)
-        if self.position is not None:
-            check_position(self.position)
-        if self.at is not None:
-            object.__setattr__(self, "at", utc(self.at, "at"))
-        if not isinstance(self.pinned, bool):
-            raise InvalidInput("pinned", f"must be True or False, not {self.pinned!r}")
-        object.__setattr__(self, "metadata", check_metadata(self.metadata))
+        for name, check in _DRAFT_CHECKS.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One memory as the store holds it. Its strength is not here: it follows from these."""
+    """One memory as the store holds it. Its strength is not here: it follows from these.
+
+    Every field is checked as that of a `Draft` is; times become UTC, metadata is copied.
+    """
 
     id: str
     text: str = field(repr=False)
@@ -143,6 +137,74 @@ class Memory:
     faded_at: datetime | None
     pinned: bool
     held: bool
+
+    def __post_init__(self) -> None:
+        for name, check in CHECKS.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
+        check_fading(self.status, self.faded_at)
+
+    @classmethod
+    def read(cls, **fields: Any) -> Self:
+        """From what has passed the checks before, such as a row of the store."""
+        made = object.__new__(cls)
+        for name in CHECKS:
+            object.__setattr__(made, name, fields[name])
+        return made
+
+
+def check_fading(status: Status, faded_at: datetime | None) -> None:
+    """What is faded, and nothing else, has a time at which it did."""
+    if (status == "faded") != (faded_at is not None):
+        wanted = "a time" if status == "faded" else "None"
+        raise InvalidInput("faded_at", f"must be {wanted} when the status is {status!r}")
+
+
+Check = Callable[[str, object], Any]
+
+
+def _optional(check: Check) -> Check:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def _time(name: str, value: object) -> datetime:
+    return utc(value, name)  # type: ignore[arg-type]  # it looks at the type itself
+
+
+def _status(name: str, value: object) -> str:
+    if not isinstance(value, str) or value not in ("active", "faded"):
+        raise InvalidInput(name, "must be 'active' or 'faded'")
+    return value
+
+
+CHECKS: Mapping[str, Check] = MappingProxyType(
+    {
+        "id": check_label,
+        "text": check_text,
+        "category": check_label,
+        "importance": check_fraction,
+        "source": _optional(check_label),
+        "position": _optional(check_whole),
+        "speaker": _optional(check_label),
+        "created_at": _time,
+        "metadata": lambda _, value: check_metadata(value),
+        "last_reinforced_at": _optional(_time),
+        "recall_count": check_whole,
+        "fades_at": _optional(_time),
+        "status": _status,
+        "faded_at": _optional(_time),
+        "pinned": check_flag,
+        "held": check_flag,
+    }
+)
+"""What each field of a `Memory` must be: (name, value) -> the value to keep."""
+
+_DRAFT_CHECKS: Mapping[str, Check] = {
+    "text": check_text,
+    "importance": _optional(check_fraction),
+    "at": _optional(_time),
+    "id": _optional(check_label),
+    **{name: CHECKS[name] for name in ("source", "position", "speaker", "pinned", "metadata")},
+}
 
 
 Memories: TypeAlias = list[Memory]  # an alias: a class with a method `list` needs the name

@@ -16,6 +16,7 @@ __all__ = [
     "Explanation",
     "Forecast",
     "Forecasts",
+    "Imported",
     "Pruned",
     "Recollections",
     "Stats",
@@ -56,6 +57,14 @@ class Pruned:
     faded: tuple[str, ...]
     erased: tuple[str, ...]
     dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What became of the items of a file: memories that are new, and that were here already."""
+
+    new: int
+    known: int
 
 
 @dataclass(frozen=True, slots=True)

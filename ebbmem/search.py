@@ -7,7 +7,7 @@ the graph connects with the best of those; it fills places and never outscores i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,13 +17,12 @@ from ebbmem import lexical
 from ebbmem.arena import Arena
 from ebbmem.cues import DateCue, date_cue
 from ebbmem.embedding.base import Encoding
-from ebbmem.graph import Reached, spread
+from ebbmem.graph import Edge, Reached, spread
 from ebbmem.lexical import Postings
-from ebbmem.lifecycle import elapsed_days
 from ebbmem.policy import Policy
 from ebbmem.ranking import WEIGHTS, Evidence, Weights, combined, features, windowed
 from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
-from ebbmem.snapshot import ACTIVE, FADED, Snapshot
+from ebbmem.snapshot import Snapshot
 from ebbmem.text import keywords
 
 __all__ = ["SHORTLIST", "Found", "Question", "Ranking", "search"]
@@ -34,9 +33,13 @@ Ints = NDArray[np.int64]
 SHORTLIST = 200
 """Candidates that late interaction scores again, best first by keywords and vector."""
 
+ENOUGH_WORDS = 0.35
+"""Idf share of the question's words with which a single one makes a candidate."""
+
 _SEEDS = 5  # best direct hits from which activation spreads
 _QUANTILE = 0.95  # of a namespace's own similarities: what unrelated memories do not reach
-_SOME = 1e-6  # cosine over which a small store of an unknown embedder is not unrelated
+_GUESS = 0.2  # that cosine, where nothing is known of the embedder yet
+_LINKED = 0.25  # of the way from there to identical: what is connected in the graph
 _SAMPLE = 64  # memories that stand for the rest when that quantile is taken
 
 
@@ -115,6 +118,7 @@ class _Signals:
 
     keyword: Floats
     coverage: Floats
+    shared: Floats
     ceiling: float
     similarity: Floats | None
     passage_keyword: Floats
@@ -139,6 +143,7 @@ def search(
     policy: Policy,
     k: int,
     min_similarity: float | None,
+    unrelated: float | None = None,
     allowed: Callable[[Snapshot], NDArray[np.bool_]] | None = None,
     include_faded: bool = False,
     weights: Weights = WEIGHTS,
@@ -146,29 +151,37 @@ def search(
     """Rank one namespace for one question.
 
     Args:
-        min_similarity: cosine that makes a candidate; None takes it from the namespace.
+        min_similarity: cosine that makes a candidate; None is `unrelated`.
+        unrelated: cosine that unrelated texts rarely reach with this embedder; None takes it
+            from the namespace.
         allowed: the caller's filters: (n,) rows that they let through.
         include_faded: also what has faded.
     """
     snapshot, postings = arena.view(question.terms)
     alive = snapshot.alive()
-    elapsed = elapsed_days(snapshot.started, now, policy, snapshot.active_days)
-    rates = snapshot.base_rates(policy)
-    strength = policy.strength(rates, snapshot.importance, snapshot.count, elapsed)
-    hidden = (snapshot.status == FADED) | (
-        (snapshot.status == ACTIVE) & ~snapshot.pinned & (strength < policy.fade_below)
-    )
+    strength = snapshot.strengths(now, policy)
+    hidden = snapshot.hidden(now, policy)
     passing = np.ones(len(alive), bool) if allowed is None else allowed(snapshot)
     eligible = alive & passing & (include_faded | ~hidden)
     signals = _signals(snapshot, postings, question, alive)
-    threshold = _threshold(snapshot, min_similarity)
-    candidate = eligible & (signals.keyword > 0.0)
-    if signals.similarity is not None:
-        candidate |= eligible & (signals.similarity >= threshold)
+    background = _background(snapshot, unrelated)
+    threshold = background if min_similarity is None else min_similarity
+    candidate = eligible & _related(signals, threshold)
     base = Ranking(snapshot, [], strength, hidden, passing, candidate, threshold, signals, {}, {})
     if not candidate.any():
         return base
-    return _ranked(arena, base, question, eligible, policy, k, weights)
+    return _ranked(arena, base, question, eligible, policy, k, background, weights)
+
+
+def _related(signals: _Signals, threshold: float) -> NDArray[np.bool_]:
+    """Round one: similar enough, or sharing enough of the question's words.
+
+    One common word of several is how anything answers anything; a single CJK character too.
+    """
+    shared = (signals.shared >= 2.0) | (signals.coverage >= ENOUGH_WORDS)
+    if signals.similarity is None:
+        return shared
+    return shared | (signals.similarity >= threshold)
 
 
 def _ranked(
@@ -178,6 +191,7 @@ def _ranked(
     eligible: NDArray[np.bool_],
     policy: Policy,
     k: int,
+    background: float,
     weights: Weights,
 ) -> Ranking:
     snapshot = base.snapshot
@@ -185,9 +199,10 @@ def _ranked(
     rough = np.where(eligible, mixed(first), 0.0)
     rows = _shortlist(base, rough, max(SHORTLIST, k))
     mix = {name: values[rows] for name, values in first.items()}
-    interaction = _interaction(arena, snapshot, question, rows)
+    pool = _with_background(rows, rough, eligible)
+    interaction = _interaction(arena, snapshot, question, pool)
     if interaction is not None:
-        mix["interaction"] = scaled(interaction, interaction)
+        mix["interaction"] = scaled(interaction, interaction)[np.isin(pool, rows)]
     relevance = mixed(mix)
     chosen = replace(weights, strength=weights.strength if policy.ranking == "bonus" else 0.0)
     bonuses = features(_evidence(base, question, eligible, rough, rows), chosen)
@@ -195,13 +210,24 @@ def _ranked(
     if policy.ranking == "product":
         scores = scores * np.clip(base.strength[rows], 0.0, 1.0)
     direct = _by_row(rows, scores)
-    adjacent = weights.adjacent * snapshot.conversational
-    reached = _spread(arena, snapshot, direct, eligible, policy, k, adjacent)
+    reached = _spread(
+        direct,
+        lambda active, floor: arena.edges(
+            snapshot,
+            active,
+            least=max(policy.link_similarity, background + _LINKED * (1.0 - background)),
+            unrelated=max(background, 0.0),
+            adjacent=weights.adjacent * snapshot.conversational,
+            floor=floor,
+        ),
+        eligible,
+        k,
+    )
     return replace(
         base,
         order=_ordered(snapshot, direct, reached),
         signals=replace(
-            base.signals, interaction=None if interaction is None else _by_row(rows, interaction)
+            base.signals, interaction=None if interaction is None else _by_row(pool, interaction)
         ),
         relevance=_by_row(rows, relevance),
         bonuses={
@@ -231,6 +257,18 @@ def _shortlist(base: Ranking, rough: Floats, limit: int) -> Ints:
         worth = (rough + 0.5 * snapshot.conversational * near)[rows]
         rows = rows[np.argpartition(-worth, limit - 1)[:limit]]
     return np.sort(rows)
+
+
+def _with_background(rows: Ints, rough: Floats, eligible: NDArray[np.bool_]) -> Ints:
+    """The rows and, where they are few, others beside them: what a score is scaled against."""
+    wanted = SHORTLIST - len(rows)
+    others = np.flatnonzero(eligible)
+    others = others[~np.isin(others, rows)]
+    if wanted <= 0 or not len(others):
+        return rows
+    if len(others) > wanted:
+        others = others[np.argpartition(-rough[others], wanted - 1)[:wanted]]
+    return np.sort(np.concatenate((rows, others)))
 
 
 def _evidence(
@@ -278,6 +316,7 @@ def _signals(
     return _Signals(
         snapshot.best_passages(matches.scores),
         snapshot.best_passages(matches.coverage),
+        snapshot.best_passages(matches.shared),
         matches.ceiling,
         similarity,
         matches.scores,
@@ -295,7 +334,7 @@ def _interaction(arena: Arena, snapshot: Snapshot, question: Question, rows: Int
         return None
     query = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-6)
     frequency = arena.piece_frequency(encoding.tokens.ids)
-    weights = idf_weights(frequency, len(snapshot.passage_row))
+    weights = idf_weights(frequency, int(snapshot.alive()[snapshot.passage_row].sum()))
     first, last = snapshot.passage_start[rows], snapshot.passage_start[rows + 1]
     counts = last - first
     offsets = np.cumsum(counts) - counts
@@ -304,42 +343,43 @@ def _interaction(arena: Arena, snapshot: Snapshot, question: Question, rows: Int
 
 
 def _spread(
-    arena: Arena,
-    snapshot: Snapshot,
     direct: dict[int, float],
+    edges_of: Callable[[Mapping[int, float], float], Mapping[int, Sequence[Edge]]],
     eligible: NDArray[np.bool_],
-    policy: Policy,
     k: int,
-    adjacent: float,
 ) -> dict[int, Reached]:
-    """What the graph adds to the direct hits, or lifts among them; nothing is ever lowered."""
+    """What the graph adds to the direct hits, or lifts among them; nothing is ever lowered.
+
+    What may not be shown does not conduct either.
+    """
     best = sorted(direct, key=lambda row: (-direct[row], row))
     seeds = {row: direct[row] for row in best[:_SEEDS] if direct[row] > 0.0}
     floor = direct[best[k - 1]] if len(best) >= k else 0.0
-    reached = spread(
-        seeds,
-        lambda active: arena.edges(
-            snapshot, active, least=policy.link_similarity, adjacent=adjacent, floor=floor
-        ),
-        floor=floor,
-    )
-    return {
-        row: each
-        for row, each in reached.items()
-        if eligible[row] and each.activation > direct.get(row, 0.0)
-    }
+
+    def visible(active: Mapping[int, float]) -> dict[int, list[Edge]]:
+        return {
+            row: [edge for edge in edges if eligible[edge.to]]
+            for row, edges in edges_of(active, floor).items()
+        }
+
+    reached = spread(seeds, visible, floor=floor)
+    return {row: each for row, each in reached.items() if each.activation > direct.get(row, 0.0)}
 
 
-def _threshold(snapshot: Snapshot, wanted: float | None) -> float:
-    """The caller's, the policy's or the embedder's; else a quantile of the namespace's own."""
-    if wanted is not None:
-        return wanted
+def _background(snapshot: Snapshot, known: float | None) -> float:
+    """The cosine under which two texts have nothing to do with each other.
+
+    The embedder's own where it is known, else a quantile of the namespace's similarities, else
+    a guess, until there are enough of them.
+    """
     vectors = snapshot.vectors
     if vectors is None:
         return 1.0
+    if known is not None:
+        return known
     living = np.flatnonzero(snapshot.alive()[snapshot.passage_row])
     if len(living) < _SAMPLE:
-        return _SOME
+        return _GUESS
     sample = vectors[living[:: max(len(living) // _SAMPLE, 1)][:_SAMPLE]]
     pairs = (sample @ sample.T)[np.triu_indices(len(sample), 1)]
     return float(np.quantile(pairs, _QUANTILE))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem.lifecycle import elapsed_days
 from ebbmem.policy import Policy
 from ebbmem.relevance import Pieces
 from ebbmem.vectors import VectorIndex
@@ -65,6 +66,16 @@ class Snapshot:
         """(n,) decay per day at importance 0, as a policy has the categories."""
         known = [policy.category(name).base_rate for name in self.categories]
         return np.asarray(known, np.float64)[self.category]
+
+    def strengths(self, now: int, policy: Policy) -> NDArray[np.float64]:
+        """(n,) strength of every row at `now`."""
+        elapsed = elapsed_days(self.started, now, policy, self.active_days)
+        return policy.strength(self.base_rates(policy), self.importance, self.count, elapsed)
+
+    def hidden(self, now: int, policy: Policy) -> NDArray[np.bool_]:
+        """(n,) rows that recall does not show: faded by the pass, or by now."""
+        weak = ~self.pinned & (self.strengths(now, policy) < policy.fade_below)
+        return np.asarray((self.status == FADED) | ((self.status == ACTIVE) & weak))
 
     def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the best of each row's passages of (p,) values."""

@@ -15,26 +15,30 @@ from functools import lru_cache
 
 import Stemmer
 
-__all__ = ["count_words", "is_cjk", "keywords", "passages", "spoken", "words"]
+__all__ = ["CJK", "count_words", "keywords", "passages", "spoken", "words"]
 
 PASSAGE_WORDS = 80
 """Longest passage in words; late interaction and small encoders lose the rest of longer ones."""
 
-_CJK = (
-    "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+CJK = (
+    "\u3005-\u3007\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+"""Characters that are written without spaces, as ranges of a regular expression's class."""
+
 _MARKS = (  # combining signs belong to their word: accents, points, vowels of Indic scripts
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0dff\u0e30-\u0e4e\u0eb0-\u0ece\u102b-\u109d"
 )
-_LETTER = rf"(?:[^\W_{_CJK}]|[{_MARKS}])"
-_TOKEN = re.compile(rf"[{_CJK}]+|{_LETTER}+(?:['’]{_LETTER}+)*[+#]{{0,2}}")
-_POINTS = "\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # of CJK text
-_UNIT = re.compile(rf"[{_CJK}]|[^\s{_CJK}{_POINTS}]+")
+_LETTER = rf"(?:[^\W_{CJK}]|[{_MARKS}])"
+_TOKEN = re.compile(rf"[{CJK}]+|{_LETTER}+(?:['’]{_LETTER}+)*[+#]{{0,2}}")
+_POINTS = (
+    "\u3000-\u3004\u3008-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # of CJK text
+)
+_UNIT = re.compile(rf"[{CJK}]|[^\s{CJK}{_POINTS}]+")
 _SPACE = re.compile(r"\s*")
 _TAIL = re.compile(rf"[{_POINTS}]*")
-_IS_CJK = re.compile(rf"[{_CJK}]")
+_IS_CJK = re.compile(rf"[{CJK}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _LONGEST_TERM = 64  # characters; beyond that it is a blob, not a word
 
@@ -54,8 +58,13 @@ _STOP_WORDS = frozenset(
 )
 _STOP_CHARACTERS = frozenset(
     "的了吗嗎呢吧啊呀哦嗯是我你您他她它们們在有和与與也都就很还還这這那哪什么麼么怎不没沒"
-    "个個会會要去来來说說把被给給对對从從为為于於之其のはがをにでともへかねよ"
+    "把被从從为為于於之其のはがをにでともへかねよ"
 )
+_WEAK_CHARACTERS = frozenset(  # say little alone, but are half of a word: 最近, 东西, 时候
+    "会會要去来來说說给給对對个個点點多少最好大小上下里裡出到过過得着著可能想让讓用年月日天时時"
+    "候人事东西些样樣"
+)
+_SILENT = _STOP_CHARACTERS | _WEAK_CHARACTERS
 
 _stemmer = threading.local()  # a Snowball stemmer is not safe to share between threads
 
@@ -81,11 +90,6 @@ def keywords(text: str) -> list[str]:
 def spoken(speaker: str | None, passage: str) -> str:
     """A passage as it is indexed: who said it is part of what can be asked for."""
     return passage if speaker is None else f"{speaker}: {passage}"
-
-
-def is_cjk(text: str) -> bool:
-    """Whether text holds any Han, kana or Hangul."""
-    return _IS_CJK.search(text) is not None
 
 
 def count_words(text: str) -> int:
@@ -150,12 +154,13 @@ def _end(text: str, at: int) -> int:
 
 
 def _cjk_terms(run: str) -> Iterator[str]:
+    """Characters that mean something alone, and pairs that hold one or are of two weak ones."""
     for index, character in enumerate(run):
-        stopped = character in _STOP_CHARACTERS
-        if not stopped:
+        pair = run[index : index + 2]
+        if not _SILENT.issuperset(character):
             yield character
-        if index + 1 < len(run) and not (stopped and run[index + 1] in _STOP_CHARACTERS):
-            yield run[index : index + 2]
+        if len(pair) == 2 and (not _SILENT.issuperset(pair) or _WEAK_CHARACTERS.issuperset(pair)):
+            yield pair
 
 
 @lru_cache(maxsize=65_536)

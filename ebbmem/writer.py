@@ -11,13 +11,15 @@ from typing import Any, Self, TextIO
 from ebbmem import exchange, intake, lifecycle
 from ebbmem.checks import check_fraction, check_label, check_metadata, check_text
 from ebbmem.clock import day_of, from_micros
-from ebbmem.embedding.base import Encoding
-from ebbmem.errors import Held, InvalidInput
+from ebbmem.embedding.base import Fingerprint
+from ebbmem.engine import Encoded
+from ebbmem.errors import ExchangeError, Held, InvalidInput, UnknownCategory
 from ebbmem.intake import Progress
 from ebbmem.keeper import Keeper
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memories, Memory, Metadata, Namespace
-from ebbmem.store import Added, Entry, Passage
+from ebbmem.results import Imported
+from ebbmem.store import Added, Entry, Passage, State
 
 __all__ = ["Writer"]
 
@@ -69,27 +71,41 @@ class Writer(Keeper):
         self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
     ) -> Memories:
         """Keep several texts, all or none; a `Memory` keeps the state it had elsewhere."""
-        items = intake.checked(drafts, self.policy)
-        cut = intake.spans(items)
-        encodings = self._engine.encoded(intake.texts_to_encode(items, cut), progress)
+        items = self._checked(drafts)
         if not items:
             return []
-        now = self._now()
-        return self._settled(self._adding(self._made(items, cut, encodings, now), (), now)(), now)
+        now, cut = self._now(), intake.spans(items)
+        encoded = self._engine.encoded(intake.texts_to_encode(items, cut), progress)
+        made = self._made(items, cut, encoded, now)
+        return self._settled(self._adding(made, encoded.fingerprint, (), now)(), made, now)
+
+    def _checked(self, drafts: Iterable[Draft | Memory | str]) -> list[Draft | Memory]:
+        """What can be kept, by a policy that knows what others registered meanwhile."""
+        items = intake.listed(drafts)
+        try:
+            return intake.checked(items, self.policy)
+        except UnknownCategory:
+            self._arena()
+            return intake.checked(items, self.policy)
 
     def _made(
         self,
         items: list[Draft | Memory],
         cut: list[intake.Spans],
-        encodings: list[Encoding] | None,
+        encoded: Encoded,
         now: int,
     ) -> list[Entry]:
         return intake.entries(
-            items, cut, encodings, arena=self._arena(), policy=self.policy, now=from_micros(now)
+            items,
+            cut,
+            encoded.encodings,
+            arena=self._arena(),
+            policy=self.policy,
+            now=from_micros(now),
         )
 
     def _adding(
-        self, made: list[Entry], days: Sequence[int], now: int
+        self, made: list[Entry], fingerprint: Fingerprint, days: Sequence[int], now: int
     ) -> Callable[[], list[Added]]:
         """What writes them in one transaction. It asks nothing but the store: the arena must not
         learn what may yet be rolled back, nor be waited for with the store in hand."""
@@ -97,6 +113,13 @@ class Writer(Keeper):
         settle, policy = self._settling(), self.policy
         known = self._arena().active_days
         told_late = any(day < day_of(now) and day not in known for day in days)
+        revived: set[str] = set()
+
+        def again(state: State) -> State:
+            today = settle(state, now)
+            if today.status == "faded":
+                revived.add(state.id)
+            return lifecycle.said_again(today, now, policy)
 
         def add() -> list[Added]:
             with self._store.together():
@@ -104,8 +127,9 @@ class Writer(Keeper):
                     self.namespace,
                     made,
                     policy=policy.to_json(),
-                    fingerprint=self.fingerprint,
-                    again=lambda state: lifecycle.said_again(settle(state, now), now, policy),
+                    fingerprint=fingerprint,
+                    again=again,
+                    actions=lambda state: ["restore"] if state.id in revived else [],
                     days=days,
                     now=now,
                 )
@@ -115,15 +139,15 @@ class Writer(Keeper):
 
         return add
 
-    def _settled(self, added: list[Added], now: int) -> Memories:
+    def _settled(self, added: list[Added], made: list[Entry], now: int) -> Memories:
         """After the commit: the arena learns, the records are read, the daily pass runs."""
-        if not added:
-            return []
         self._arena()
         ids = list(dict.fromkeys(each.id for each in added))
         found = {each.id: each for each in self._store.get(self.namespace, ids)}
         self._run_daily_pass(now)
-        return [found[each.id] for each in added if each.id in found]
+        return [  # as it was written, if somebody erased it in this moment
+            found.get(each.id, entry.memory) for each, entry in zip(added, made, strict=True)
+        ]
 
     def update(
         self,
@@ -140,20 +164,24 @@ class Writer(Keeper):
         Raises:
             InvalidInput, NotFound, Held, EmbeddingError: everything is as it was.
         """
-        changes: dict[str, Any] = {}
-        if text is not None:
-            changes["text"] = check_text("text", text)
-        if category is not None:
-            changes["category"] = self.policy.category(category).name
-        if importance is not None:
-            changes["importance"] = check_fraction("importance", importance)
-        if speaker is not None:
-            changes["speaker"] = check_label("speaker", speaker)
-        if metadata is not None:
-            changes["metadata"] = check_metadata(metadata)
+        changes = self._changes(
+            text=text, category=category, importance=importance, speaker=speaker, metadata=metadata
+        )
         while not self._revised(id, changes):
             pass  # somebody else changed the words meanwhile: look again
+        self._run_daily_pass(self._now())
         return self.get(id, include_faded=True)
+
+    def _changes(self, **given: Any) -> dict[str, Any]:
+        """The fields to change, checked."""
+        checks: dict[str, Callable[[Any], Any]] = {
+            "text": lambda value: check_text("text", value),
+            "category": lambda value: self._known_category(value),
+            "importance": lambda value: check_fraction("importance", value),
+            "speaker": lambda value: check_label("speaker", value),
+            "metadata": check_metadata,
+        }
+        return {name: checks[name](value) for name, value in given.items() if value is not None}
 
     def _revised(self, id: str, changes: Mapping[str, Any]) -> bool:
         old = self.get(id, include_faded=True)
@@ -162,37 +190,42 @@ class Writer(Keeper):
             raise Held([id])
         words = (new.text, new.speaker)
         now, settle = self._now(), self._settling()
+        passages, fingerprint = None, self.fingerprint
+        if words != (old.text, old.speaker):
+            passages, fingerprint = self._passages(new)
         return self._store.revise(
             self.namespace,
             id,
             changes,
             words=words,
-            passages=None if words == (old.text, old.speaker) else self._encoded(new),
-            fingerprint=self.fingerprint,
+            passages=passages,
+            fingerprint=fingerprint,
             settle=lambda state: settle(state, now),
             edit=lambda state: lifecycle.with_deadline(state, self.policy),
             now=now,
         )
 
-    def _encoded(self, memory: Memory) -> list[Passage]:
+    def _passages(self, memory: Memory) -> tuple[list[Passage], Fingerprint]:
         [cut] = intake.spans([memory])
-        encodings = self._engine.encoded(intake.texts_to_encode([memory], [cut]), None)
-        if encodings is None:
-            return [Passage(*span) for span in cut]
-        return [Passage(*span, each) for span, each in zip(cut, encodings, strict=True)]
+        encoded = self._engine.encoded(intake.texts_to_encode([memory], [cut]), None)
+        encodings = iter(encoded.encodings or ())
+        passages = [Passage(*span, next(encodings, None)) for span in cut]
+        return passages, encoded.fingerprint
 
     # -- moving and keeping ------------------------------------------------------------------
 
     def export_jsonl(self, file: str | Path | TextIO) -> int:
         """Every memory, faded ones too, as versioned JSON Lines; returns how many."""
+        links = self._store.links(self.namespace)
+        memories = self.list(include_faded=True)
+        ids = {memory.id for memory in memories}
         header = exchange.Header(
             namespace=self.namespace,
             exported_at=from_micros(self._now()),
-            links=tuple(self._store.links(self.namespace)),
+            links=tuple(link for link in links if link[0] in ids and link[1] in ids),
             active_days=self._arena().active_days,
             policy=self.policy.to_json(),
         )
-        memories = self.list(include_faded=True)
         if isinstance(file, str | Path):
             return exchange.export_file(file, memories, header)
         return exchange.write_jsonl(memories, file, header)
@@ -204,8 +237,8 @@ class Writer(Keeper):
         format: str = "auto",
         only: str | None = None,
         progress: Progress | None = None,
-    ) -> dict[Namespace, int]:
-        """Take in a file; returns how many memories each namespace got or already had.
+    ) -> dict[Namespace, Imported]:
+        """Take in a file; returns what each namespace got and what it already had.
 
         Several conversations go to one namespace each, below this one; `only` picks one by
         name and puts it here. A new namespace that was opened without a policy takes that of
@@ -222,7 +255,7 @@ class Writer(Keeper):
             for target, batch in zip(targets, batches, strict=True):
                 if target._store.info(target.namespace) is None:
                     target.policy = _policy_of(batch) or target.policy
-                intake.checked(batch.items, target.policy)
+                target._require_categories(batch, str(file))
             return self._take(targets, batches, progress)
         except BaseException:
             for target, policy in zip(targets, before, strict=True):
@@ -231,17 +264,19 @@ class Writer(Keeper):
 
     def _take(
         self, targets: Sequence[Self], batches: Sequence[exchange.Batch], progress: Progress | None
-    ) -> dict[Namespace, int]:
+    ) -> dict[Namespace, Imported]:
         """Encode everything, then write everything in one transaction."""
         total, done, now = sum(len(batch.items) for batch in batches), 0, self._now()
+        made: list[list[Entry]] = []
         adding = []
         for target, batch in zip(targets, batches, strict=True):
             items = list(batch.items)
             cut = intake.spans(items)
             inner = _scaled(progress, done, items, total)
-            encodings = self._engine.encoded(intake.texts_to_encode(items, cut), inner)
-            made = target._made(items, cut, encodings, now)
-            adding.append(target._adding(made, batch.active_days, now))
+            encoded = self._engine.encoded(intake.texts_to_encode(items, cut), inner)
+            made.append(target._made(items, cut, encoded, now))
+            days = batch.active_days
+            adding.append(target._adding(made[-1], encoded.fingerprint, days, now))
             done += len(items)
             if progress is not None:
                 progress(done, total)
@@ -249,10 +284,26 @@ class Writer(Keeper):
             added = [add() for add in adding]
             for target, batch, each in zip(targets, batches, added, strict=True):
                 target._link_all(batch, each)
+        for target, each, entries in zip(targets, added, made, strict=True):
+            target._settled(each, entries, now)
         return {
-            target.namespace: len(target._settled(each, now))
+            target.namespace: Imported(
+                new=sum(one.created for one in each), known=sum(not one.created for one in each)
+            )
             for target, each in zip(targets, added, strict=True)
         }
+
+    def _require_categories(self, batch: exchange.Batch, file: str) -> None:
+        """Name every line with a category that nobody registered."""
+        self._arena()
+        problems = [
+            (line, str(UnknownCategory(item.category, tuple(self.policy.known))))
+            for line, item in zip(batch.lines, batch.items, strict=True)
+            if item.category not in self.policy.known
+        ]
+        if problems:
+            raise ExchangeError(file, problems)
+        intake.checked(batch.items, self.policy)
 
     def _link_all(self, batch: exchange.Batch, added: Sequence[Added]) -> None:
         """Links between items, which may have been here already under another id."""
@@ -283,7 +334,9 @@ class Writer(Keeper):
 
 
 def _chosen(batches: list[exchange.Batch], only: str | None) -> list[exchange.Batch]:
-    chosen = [each for each in batches if only in (None, each.name)]
+    if only is None:
+        return batches
+    chosen = [each for each in batches if each.name == only]
     if not chosen:
         raise InvalidInput("only", f"is {only!r}; the file holds {[each.name for each in batches]}")
     return chosen

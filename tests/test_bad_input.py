@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from ebbmem import (
     StoreUnreadable,
     UnknownCategory,
 )
+from ebbmem.embedding import adapt
 from ebbmem.testing import ManualClock, TableEmbedder
 
 Refused = Callable[..., AbstractContextManager[None]]
@@ -113,6 +115,9 @@ DRAFTS: dict[str, dict[str, Any]] = {
     "blank id": {"id": ""},
     "numeric id": {"id": 7},
     "long id": {"id": "x" * 513},
+    "nul in an id": {"id": "a\0b"},
+    "line in a source": {"source": "a\nb"},
+    "escape in a speaker": {"speaker": "\x1b[2J"},
     "importance below": {"importance": -0.1},
     "importance above": {"importance": 1.1},
     "importance five": {"importance": 5},
@@ -166,6 +171,27 @@ def test_one_bad_draft_spoils_its_batch(bank: MemoryBank, refused: Refused, name
     fields = {"text": f"new {SECRET}", **DRAFTS[name]}
     with refused():
         bank.remember_many([Draft(text="good"), Draft(**fields)])
+
+
+MEMORIES: dict[str, dict[str, Any]] = {
+    "importance": {"importance": 5.0},
+    "blank": {"text": " "},
+    "naive": {"created_at": datetime(2026, 1, 1)},
+    "id": {"id": "a\0b"},
+    "count": {"recall_count": -1},
+    "faded": {"status": "faded"},
+    "pinned": {"pinned": 1},
+    "Fact": {"category": "Fact"},
+}
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+def test_a_memory_that_cannot_be_kept_is_refused(
+    bank: MemoryBank, refused: Refused, name: str
+) -> None:
+    with refused():
+        new = replace(bank.get("kept"), id="new", text=f"new {SECRET}")
+        bank.remember_many([replace(new, **MEMORIES[name])])
 
 
 def test_metadata_nested_without_end_is_refused(bank: MemoryBank, refused: Refused) -> None:
@@ -331,8 +357,8 @@ TAKES_ID: dict[str, Call] = {
     "unlink from": lambda bank, id_: bank.unlink(id_, "kept"),
     "unlink to": lambda bank, id_: bank.unlink("kept", id_),
 }
-BAD_ID = [None, "", "  ", 42, [], HALF, True]
-BAD_IDS = [None, "", 42, [None], [""], ["kept", None], ["kept", 3], HALF, [HALF], True]
+BAD_ID = [None, "", "  ", 42, [], HALF, True, "a\0b"]
+BAD_IDS = ["a\0b", None, "", 42, [None], [""], ["kept", None], ["kept", 3], HALF, [HALF], True]
 
 
 @pytest.mark.parametrize("name", TAKES_IDS)
@@ -410,7 +436,7 @@ def test_a_vector_that_is_none_is_refused_when_told(
 
 @pytest.mark.parametrize("rows", [None, 5, "x", [], [[1.0, 0.0]] * 3, [None], [["a", "b"]]])
 def test_an_embedder_that_answers_nonsense_is_refused(open_bank: OpenBank, rows: Any) -> None:
-    bank = open_bank(path=":memory:", embedder=lambda texts: rows)
+    bank = open_bank(path=":memory:", embedder=adapt(lambda texts: rows, name="nonsense"))
     with pytest.raises(EmbeddingError) as caught:
         bank.remember(f"text {SECRET}")
     assert_quiet(caught.value)
@@ -436,6 +462,7 @@ def test_an_embedder_that_answers_nonsense_is_refused(open_bank: OpenBank, rows:
         42,
         b"u1",
         ("a", HALF),
+        "a\0b",
         "x" * 513,
     ],
     ids=ascii,
@@ -460,8 +487,9 @@ def test_a_blank_sibling_is_refused(bank: MemoryBank, refused: Refused, parts: A
         {"clock": lambda: datetime(2026, 1, 1)},
         {"clock": lambda: None},
         {"policy": "chat"},
+        {"embedder": lambda texts: [[1.0] for _ in texts]},
     ],
-    ids=["embedder name", "embedder", "naive clock", "clock", "policy"],
+    ids=["embedder name", "embedder", "naive clock", "clock", "policy", "nameless embedder"],
 )
 def test_a_refused_opening_leaves_no_file(file: Path, options: Any) -> None:
     with pytest.raises(InvalidInput):
@@ -672,6 +700,20 @@ def test_a_file_that_cannot_be_imported_changes_nothing(
 ) -> None:
     with refused(EbbmemError):
         bank.import_file(io.StringIO(f"{line}\n"))
+
+
+@pytest.mark.parametrize(
+    "file", [io.BytesIO(b"{}"), None, 42, b"x"], ids=lambda file: str(file)[:9]
+)
+def test_what_is_no_text_cannot_be_imported(bank: MemoryBank, refused: Refused, file: Any) -> None:
+    with refused():
+        bank.import_file(file)
+
+
+def test_a_stream_of_bytes_gets_no_export(bank: MemoryBank, refused: Refused) -> None:
+    out: Any = io.BytesIO()
+    with refused():
+        bank.export_jsonl(out)
 
 
 def test_a_bad_line_spoils_its_file_and_names_no_text(

@@ -11,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbmem.checks import (
+    check_cosine,
+    check_count,
+    check_flag,
     check_fraction,
     check_label,
     check_metadata,
     check_namespace,
-    check_position,
     check_text,
+    check_whole,
     is_number,
 )
 from ebbmem.errors import InvalidInput
@@ -71,6 +74,27 @@ def test_a_label_holds_512_characters_and_no_more() -> None:
         check_label("source", "x" * 513)
 
 
+CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=ascii)
+def test_a_label_is_one_line_without_control_characters(control: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^id holds a control character at character 1$"):
+        check_label("id", f"a{control}b")
+    with pytest.raises(InvalidInput, match="namespace holds a control character"):
+        check_namespace(("alice", f"{control}work"))
+
+
+def test_what_a_label_may_hold_is_all_the_rest_of_unicode() -> None:
+    for label in ("a b", "a\u00a0b", "她", "👩‍👩‍👧", "\u202eabc", "a\u2028b", "./:'\""):
+        assert check_label("id", label) is label
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=ascii)
+def test_text_may_hold_every_control_character(control: str) -> None:
+    assert check_text("text", f"a{control}b") == f"a{control}b"
+
+
 # -- numbers -------------------------------------------------------------------------------------
 
 
@@ -95,13 +119,32 @@ def test_a_whole_number_becomes_a_float() -> None:
 
 @pytest.mark.parametrize("value", [0, 1, 2**31 - 1])
 def test_whole_numbers_from_zero_on_are_positions(value: int) -> None:
-    assert check_position(value) == value
+    assert check_whole("position", value) == value
 
 
 @pytest.mark.parametrize("value", [-1, 2**31, 1.0, True, "1", None])
 def test_other_positions_are_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match="position"):
-        check_position(value)
+        check_whole("position", value)
+
+
+@pytest.mark.parametrize("value", [0, 1, "True", None])
+def test_only_booleans_are_flags(value: object) -> None:
+    assert check_flag("pinned", True) is True
+    with pytest.raises(InvalidInput, match="pinned must be True or False"):
+        check_flag("pinned", value)
+
+
+@pytest.mark.parametrize("value", [-(10**5000), 10**5000], ids=["below", "above"])
+def test_a_number_too_long_to_print_is_refused_by_its_type(value: int) -> None:
+    with pytest.raises(InvalidInput, match="not int"):
+        check_fraction("importance", value)
+    with pytest.raises(InvalidInput, match="not int"):
+        check_whole("position", value)
+    with pytest.raises(InvalidInput, match="not int"):
+        check_cosine("min_similarity", value)
+    with pytest.raises(InvalidInput, match="not int"):
+        check_count("k", -abs(value), least=1)
 
 
 def test_booleans_are_not_numbers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,8 +17,11 @@ import pytest
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
+from ebbmem import __version__
 from ebbmem.bank import MemoryBank  # after the skip
+from ebbmem.cli.app import app
 from ebbmem.cli.doctor import wal_reset_affected
+from ebbmem.cli.output import program
 from ebbmem.cli.run import run
 from ebbmem.clock import utc_now
 from ebbmem.policy import Policy
@@ -154,6 +158,7 @@ def test_list_is_one_line_a_memory_in_a_pipe(cli: Cli) -> None:
 
 
 def test_list_of_nothing_says_so(cli: Cli) -> None:
+    cli.id("tabs", "-n", "somebody else")
     assert cli("list") == "no memories\n"
     assert cli.json("list") == []
 
@@ -174,7 +179,8 @@ def test_reinforce_counts_once_within_the_spacing(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "back", "field"), [("pin", "--off", "pinned"), ("hold", "--release", "held")]
+    ("command", "back", "field"),
+    [("pin", "--off", "pinned"), ("hold", "--off", "held"), ("hold", "--release", "held")],
 )
 def test_a_mark_is_set_and_taken_back(cli: Cli, command: str, back: str, field: str) -> None:
     id_ = cli.id("tabs")
@@ -188,7 +194,7 @@ def test_what_is_forgotten_is_hidden_and_can_be_restored(cli: Cli) -> None:
     id_ = cli.id("tabs")
     assert cli("forget", id_).startswith(f"forgotten {id_}")
     assert cli.json("list") == []
-    assert [each["status"] for each in cli.json("list", "--all")] == ["faded"]
+    assert [each["status"] for each in cli.json("list", "--faded")] == ["faded"]
     assert cli("restore", id_).startswith(f"restored {id_}")
     assert [each["id"] for each in cli.json("list")] == [id_]
 
@@ -260,9 +266,30 @@ def test_what_is_exported_is_imported_elsewhere(cli: Cli, tmp_path: Path) -> Non
     cli.id("我最喜欢的茶是乌龙茶")
     file = str(tmp_path / "out.jsonl")
     assert cli("export", file) == f"1 exported to {file}\n"
-    assert "1 imported into bob" in cli("import", file, "-n", "bob")
-    assert cli.json("import", file, "-n", "eve") == [{"namespace": ["eve"], "memories": 1}]
+    assert cli("import", file, "-n", "bob").startswith("bob: 1 new, 0 already there")
+    assert cli.json("import", file, "-n", "eve") == [{"namespace": ["eve"], "new": 1, "known": 0}]
     assert [each["text"] for each in cli.json("list", "-n", "bob")] == ["我最喜欢的茶是乌龙茶"]
+
+
+def test_what_was_there_already_is_not_counted_as_new(cli: Cli, tmp_path: Path) -> None:
+    cli.id("one")
+    file = str(tmp_path / "out.jsonl")
+    cli("export", file)
+    cli.id("two")
+    cli("export", str(tmp_path / "more.jsonl"))
+    cli("import", file, "-n", "bob")
+    again = cli("import", str(tmp_path / "more.jsonl"), "-n", "bob")
+    assert again.startswith("bob: 1 new, 1 already there")
+
+
+def test_a_command_that_is_suggested_works_in_a_shell(cli: Cli, tmp_path: Path) -> None:
+    name, db = "it's alice; rm *", str(tmp_path / "my file.db")
+    cli.id("tabs")
+    cli("export", file := str(tmp_path / "out.jsonl"))
+    said = cli("import", file, "-n", name, "-n", "$HOME", "--db", db)
+    program_, *words, dots = shlex.split(said[said.rindex("   (") + 4 :].rstrip().rstrip(")"))
+    assert (program_, dots) == ("ebbmem", "...")
+    assert [each["memory"]["text"] for each in cli.json(*words, "tabs")] == ["tabs"]
 
 
 def test_export_to_the_standard_output_is_the_file_itself(cli: Cli) -> None:
@@ -284,7 +311,7 @@ def test_several_conversations_become_a_namespace_each(cli: Cli, tmp_path: Path)
     said = cli("import", str(file), "-n", "alice")
     assert "alice/one" in said
     assert "-n alice -n two" in said
-    assert len(cli.json("list", "-n", "alice", "-n", "two", "--all")) == 1
+    assert len(cli.json("list", "-n", "alice", "-n", "two", "--faded")) == 1
 
 
 def test_one_conversation_goes_into_the_namespace_itself(cli: Cli, tmp_path: Path) -> None:
@@ -332,6 +359,7 @@ def test_doctor_finds_a_sound_file_sound(cli: Cli) -> None:
 
 def test_doctor_fails_on_a_fault(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     sick = {"integrity": "row 7 missing from index", "engine_version": "3.53.4"}
+    cli.id("tabs")
     monkeypatch.setattr(MemoryBank, "diagnose", lambda self: sick)
     assert "fault: the file is damaged: row 7" in cli("doctor", code=1)
     assert len(cli.json("doctor", code=1)["faults"]) == 1
@@ -363,10 +391,152 @@ def test_the_wal_reset_bug_is_known_by_version(version: str, affected: bool) -> 
     assert wal_reset_affected(version) is affected
 
 
+# --- ids may be cut short
+
+
+@pytest.fixture
+def some(cli: Cli) -> Sequence[str]:
+    """Ids of three memories; four characters are enough for the first alone."""
+    ids = ("abcd1111-tabs", "abce2222-spaces", "abce3333-bees")
+    with MemoryBank.open(cli.db, namespace="default") as bank:
+        for id_ in ids:
+            bank.remember(id_.partition("-")[2], id=id_)
+    return ids
+
+
+BY_ID = {
+    "show": (),
+    "explain": ("tabs",),
+    "reinforce": (),
+    "pin": (),
+    "hold": (),
+    "restore": (),
+    "forget": (),
+    "erase": ("--yes",),
+}
+
+
+def test_every_command_that_takes_ids_is_known_here() -> None:
+    taking = {
+        each.name
+        for each in app.registered_commands
+        if {"id", "ids"} & set(getattr(each.callback, "__annotations__", ()))
+    }
+    assert taking == set(BY_ID)
+
+
+@pytest.mark.parametrize("command", BY_ID)
+def test_the_beginning_of_an_id_is_enough(cli: Cli, some: Sequence[str], command: str) -> None:
+    said = cli(command, *BY_ID[command], "abcd")
+    if command == "erase":
+        assert [each["id"] for each in cli.json("list")] == list(some[1:])
+    elif command not in ("explain", "restore"):
+        assert some[0] in said
+
+
+@pytest.mark.parametrize("command", BY_ID)
+def test_a_beginning_that_fits_several_is_one_sentence_with_their_names(
+    cli: Cli, some: Sequence[str], command: str
+) -> None:
+    before = cli("list", "--faded")
+    err = cli.error(command, *BY_ID[command], "abce")
+    assert err == f"ebbmem: id 'abce' begins 2 of them: {some[1]}, {some[2]}\n"
+    assert cli("list", "--faded") == before
+
+
+@pytest.mark.parametrize("command", BY_ID)
+def test_three_characters_of_an_id_are_not_enough(
+    cli: Cli, some: Sequence[str], command: str
+) -> None:
+    assert "no memory 'abc'" in cli.error(command, *BY_ID[command], "abc")
+
+
+def test_the_beginning_of_a_faded_id_is_enough_to_restore_it(cli: Cli, some: Sequence[str]) -> None:
+    cli("forget", some[0])
+    assert cli("restore", "abcd1").startswith(f"restored {some[0]}")
+
+
+def test_a_whole_id_is_itself_though_it_begins_another(cli: Cli) -> None:
+    with MemoryBank.open(cli.db, namespace="default") as bank:
+        bank.remember("tabs", id="abcd")
+        bank.remember("spaces", id="abcde")
+    assert cli.json("show", "abcd")["text"] == "tabs"
+
+
+def test_of_many_that_fit_only_some_are_named(cli: Cli) -> None:
+    with MemoryBank.open(cli.db, namespace="default") as bank:
+        for number in range(9):
+            bank.remember(f"number {number}", id=f"abcd{number}")
+    assert cli.error("show", "abcd").endswith("abcd0, abcd1, abcd2, abcd3, abcd4 and 4 more\n")
+
+
+def test_erase_says_what_it_would_erase_before_it_asks(
+    cli: Cli, some: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    asked = cli.error("erase", "abcd", "abcd1111")
+    assert asked.startswith(f"   {some[0]}  tabs\nErase 1 of default for good? [y/N] ")
+
+
+# --- only what remembers makes a file
+
+MAKERS = {"remember": ("tabs",), "import": ("out.jsonl",)}
+READERS = {
+    **BY_ID,
+    "recall": (),
+    "list": (),
+    "prune": (),
+    "forecast": (),
+    "stats": (),
+    "doctor": (),
+    "export": (),
+    "backup": (),
+    "reembed": (),
+}
+"""Command -> what stands before its last argument."""
+
+
+def test_every_command_makes_a_file_or_reads_one() -> None:
+    assert {each.name for each in app.registered_commands} == {"demo", *MAKERS, *READERS}
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_command_that_remembers_nothing_makes_no_file(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.delenv("EBBMEM_DB")
+    monkeypatch.chdir(tmp_path)
+    last = () if command in ("list", "prune", "forecast", "stats", "doctor") else ("hashing",)
+    default = tmp_path / "data" / "ebbmem" / "memory.db"
+    for options, path in ((("--db", "typo.db"), "typo.db"), ((), default)):
+        err = cli.error(command, *READERS[command], *last, *options)
+        assert err == f"ebbmem: no memory at {path} yet; `ebbmem remember` makes one\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", MAKERS)
+def test_a_command_that_remembers_makes_the_file(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli.id("tabs")
+    cli("export", "out.jsonl")
+    cli(command, *MAKERS[command], "--db", "new.db")
+    assert len(cli.json("list", "--db", "new.db")) == 1
+
+
+def test_a_missing_file_is_an_error_in_json_too(cli: Cli) -> None:
+    out, err, code = cli.all("list", "--json")
+    assert (out, code) == ("", 1)
+    assert json.loads(err)["error"]["path"] == str(cli.db)
+    assert not cli.db.exists()
+
+
 # --- the shared options
 
 
 def test_options_may_stand_before_the_command(cli: Cli, tmp_path: Path) -> None:
+    cli.id("spaces", "-n", "eve")
     db = str(tmp_path / "other.db")
     out = cli("--db", db, "--json", "-n", "bob", "remember", "tabs")
     assert json.loads(out)["text"] == "tabs"
@@ -405,6 +575,23 @@ def test_the_policy_is_kept_with_the_namespace(cli: Cli) -> None:
     assert cli.json("stats", "--policy", "published")["timeline"] == "wall"
 
 
+def test_the_version_is_said(cli: Cli) -> None:
+    assert cli("--version") == f"ebbmem {__version__}\n"
+
+
+def test_an_option_means_the_same_wherever_it_is_taken(cli: Cli) -> None:
+    listed = [
+        line.split(maxsplit=1)
+        for each in app.registered_commands
+        for line in cli(str(each.name), "--help").splitlines()
+        if line.lstrip().startswith(("--all ", "--faded "))
+    ]
+    assert {tuple(each) for each in listed} == {
+        ("--all", "All of the namespace."),
+        ("--faded", "Faded ones too."),
+    }
+
+
 def test_without_a_command_the_help_lists_them_all(cli: Cli) -> None:
     said = cli()
     for name in ("demo", "remember", "recall", "reembed", "doctor"):
@@ -427,6 +614,7 @@ def test_without_a_command_the_help_lists_them_all(cli: Cli) -> None:
         (("remember", "x", "--category", "mood"), "category is 'mood'; known are"),
         (("remember", "x", "--metadata", "[1]"), "metadata must be a JSON object"),
         (("remember", "x", "--embedder", "gpt"), "embedder is 'gpt'"),
+        (("list", "--embedder", "none"), "leave out --embedder, or convert the file with `ebbmem"),
         (("recall", "x", "--where", "n"), "where must look like key=value"),
         (("list", "-n", " "), "namespace is blank"),
         (("pin", "nope"), "no memory 'nope'"),
@@ -435,6 +623,7 @@ def test_without_a_command_the_help_lists_them_all(cli: Cli) -> None:
     ],
 )
 def test_an_error_is_one_sentence(cli: Cli, args: Sequence[str], sentence: str) -> None:
+    cli.id("tabs")
     err = cli.error(*args)
     assert err.startswith("ebbmem: ")
     assert sentence in err
@@ -449,6 +638,7 @@ def test_a_file_that_is_no_database_is_an_error(cli: Cli, tmp_path: Path) -> Non
 
 
 def test_an_error_in_json_stands_on_stderr_with_its_datum(cli: Cli) -> None:
+    cli.id("tabs")
     out, err, code = cli.all("show", "nope", "--json")
     assert (out, code) == ("", 1)
     assert json.loads(err) == {
@@ -525,7 +715,40 @@ def test_a_terminal_gets_bars_and_the_same_inert_text(
     assert "█" in cli("recall", "MARKER")
 
 
+def test_why_a_memory_is_hidden_ends_with_a_command_not_with_a_call(cli: Cli) -> None:
+    id_ = cli.id("tabs")
+    cli("forget", id_)
+    said = cli("explain", "tabs", id_)
+    assert said.endswith(f"; `ebbmem restore {id_}` brings it back\n")
+    assert "()" not in said
+
+
 # --- the process
+
+
+@pytest.mark.parametrize(
+    ("started", "typed"),
+    [
+        ("{here}/bin/ebbmem", "ebbmem"),
+        ("{here}/other/ebbmem", "{here}/other/ebbmem"),
+        ("other/ebbmem", "other/ebbmem"),
+        ("{here}/my venv/ebbmem", "'{here}/my venv/ebbmem'"),
+        ("{here}/ebbmem/__main__.py", f"{shlex.quote(sys.executable)} -m ebbmem"),
+        ("{here}/pytest/__main__.py", "ebbmem"),
+        ("-c", "ebbmem"),
+    ],
+)
+@pytest.mark.skipif(os.name != "posix", reason="paths and permissions are of POSIX")
+def test_the_program_is_named_as_it_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: str, typed: str
+) -> None:
+    for folder in ("bin", "other"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ebbmem").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [started.format(here=tmp_path)])
+    assert program() == typed.format(here=tmp_path)
 
 
 def process(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:

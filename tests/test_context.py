@@ -11,6 +11,7 @@ import sys
 import types
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,19 @@ from builders import a_memory, a_recollection
 from ebbmem import context
 from ebbmem.context import CLOSING, OPENING, Context, default_counter, estimate_tokens, render
 from ebbmem.errors import InvalidInput
-from ebbmem.records import Recollection
+from ebbmem.records import Memory, Recollection
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def words(text: str) -> int:
     return len(text.split())
+
+
+def stored(**changes: Any) -> Memory:
+    """As a row of the store is read: without a check."""
+    plain = {each.name: getattr(a_memory(), each.name) for each in fields(Memory)}
+    return Memory.read(**plain | changes)
 
 
 def recollection(
@@ -43,7 +50,7 @@ def recollection(
 ) -> Recollection:
     created_at = NOW - timedelta(days=days)
     return a_recollection(
-        a_memory(id=id, text=text, speaker=speaker, created_at=created_at),
+        stored(id=id, text=text, speaker=speaker, created_at=created_at),
         score=score,
         relevance=score,
         passage=passage or text,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -164,6 +166,14 @@ def test_any_text_can_be_read(text: str) -> None:
         ("5月3号", DateCue(None, 5, 3)),
         ("2023年12月发生了什么", DateCue(2023, 12, None)),
         ("10月去了哪里", DateCue(None, 10, None)),
+        ("What did June say in May?", DateCue(None, 5, None)),
+        ("In 2023, what did I do in May?", DateCue(2023, 5, None)),
+        ("Which code opened room 2024 in May?", DateCue(None, 5, None)),
+        ("Did April and May meet in 2020?", DateCue(2020, None, None)),
+        ("What happened in early 2023?", DateCue(2023, None, None)),
+        ("mid-May", DateCue(None, 5, None)),
+        ("April 2022", DateCue(2022, 4, None)),
+        ("the 3rd of June", DateCue(None, 6, 3)),
     ],
 )
 def test_a_date_in_a_question_is_read(question: str, cue: DateCue) -> None:
@@ -186,10 +196,57 @@ def test_a_date_in_a_question_is_read(question: str, cue: DateCue) -> None:
         "12个月",
         "call 20231",
         "我五点见谁",
+        "What does June love to eat?",
+        "Where does Jan live?",
+        "April called",
+        "Did Dec call?",
+        "May",
+        "march",
+        "August",
+        "What does August think of Julia?",
+        "Room 2024 door code",
+        "I scored 2000 points",
+        "What did room 1999 cost?",
+        "in the 2000s",
+        "2023?",
     ],
 )
 def test_other_questions_name_no_date(question: str) -> None:
     assert date_cue(question) is None
+
+
+MONTHS = [
+    "january february march april may june july august september october november december".split(),
+    "jan feb mar apr may jun jul aug sep oct nov dec".split(),
+]
+
+
+@pytest.mark.parametrize("names", MONTHS)
+@pytest.mark.parametrize("case", [str.lower, str.upper, str.title])
+def test_no_month_alone_is_a_date_and_every_month_beside_a_number_is(
+    names: list[str], case: Callable[[str], str]
+) -> None:
+    for month, name in enumerate(map(case, names), 1):
+        assert date_cue(name) is date_cue(f"Where does {name} live?") is None
+        assert date_cue(f"the cake that {name} baked for us") is None
+        assert date_cue(f"What was on {name} 3?") == DateCue(None, month, 3)
+        assert date_cue(f"What was on the 3rd of {name}?") == DateCue(None, month, 3)
+        assert date_cue(f"our plan for {name}, 2021") == DateCue(2021, month, None)
+
+
+LEADS = "in of since until by last this next early late mid during before after".split()
+
+
+@pytest.mark.parametrize("lead", LEADS)
+def test_a_word_of_time_before_a_month_makes_it_one(lead: str) -> None:
+    for month, name in enumerate(MONTHS[0], 1):
+        assert date_cue(f"What changed {lead} {name}?") == DateCue(None, month, None)
+
+
+@pytest.mark.parametrize("lead", "in of since during until before after from by year".split())
+def test_a_year_counts_behind_a_word_of_time_alone(lead: str) -> None:
+    assert date_cue(f"What changed {lead} 2019?") == DateCue(2019, None, None)
+    assert date_cue(f"What changed {lead} flat 2019?") is None
 
 
 @pytest.mark.parametrize(
@@ -212,7 +269,7 @@ def test_full_width_digits_are_digits() -> None:
 
 
 @relaxed
-@given(st.text(st.sampled_from("0123456789-/月年日may MAYjan.,第2nd "), max_size=30))
+@given(st.text(st.sampled_from("0123456789-/月年日may MAYjan.,第2nd in"), max_size=30))
 def test_every_cue_is_a_possible_date(question: str) -> None:
     cue = date_cue(question)
     if cue is not None:

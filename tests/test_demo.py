@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from ebbmem.bank import MemoryBank
 from ebbmem.cli.run import run
+from ebbmem.demo import replay as replay_module
 from ebbmem.demo.replay import Report, load_dialogue, replay
 from ebbmem.policy import Policy
 from ebbmem.testing import ManualClock
@@ -139,6 +142,35 @@ def test_the_story_is_one_json_document_when_asked(capsys: pytest.CaptureFixture
     document = json.loads(capsys.readouterr().out)
     assert document["after"]["remembered"] == TURNS
     assert document["traces"][0]["samples"][0]["status"] == "active"
+
+
+def test_the_story_ends_with_commands_that_work_as_this_one_was_started(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = str(tmp_path / ("a-long-folder-" * 5) / ".venv" / "bin" / "ebbmem")
+    monkeypatch.setattr("sys.argv", [started])
+    assert run(["demo", "--embedder", "none"]) == 0
+    told = capsys.readouterr().out
+    *_, remember, recall, forecast = map(str.strip, told.splitlines())
+    monkeypatch.setenv("EBBMEM_DB", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("EBBMEM_EMBEDDER", "none")
+    for line in (remember, recall, forecast):
+        assert line.startswith(f"{started} ")
+        assert run(shlex.split(line)[1:]) == 0
+        assert "coffee" in capsys.readouterr().out or line == remember
+
+
+def test_the_story_names_commands_and_no_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--embedder", "none"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "`ebbmem restore s" in told
+    assert "()" not in told
+
+
+def test_no_date_is_written_in_a_way_that_only_some_platforms_know() -> None:
+    package = Path(replay_module.__file__).parents[1]
+    sources = {path.name: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    assert [name for name, source in sources.items() if re.search(r"%[-#_^][a-zA-Z]", source)] == []
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])

@@ -128,7 +128,7 @@ def test_queries_go_through_the_query_prompt_where_there_is_one() -> None:
 
 
 def test_a_generator_is_read_like_a_list() -> None:
-    encoder = adapt(lambda texts: (row for row in rows(texts)))
+    encoder = adapt(lambda texts: (row for row in rows(texts)), name="mine")
     assert len(encoder.encode_documents(["tea", "rain"])) == 2
 
 
@@ -140,6 +140,44 @@ def test_an_encoder_is_left_as_it_is() -> None:
 def test_a_name_and_a_threshold_can_be_given() -> None:
     encoder = adapt(rows, name="mine", min_similarity=0.4)
     assert encoder.fingerprint == Fingerprint("mine", 0, min_similarity=0.4)
+
+
+def local_rows() -> Any:
+    def inner(texts: list[str]) -> list[list[float]]:
+        return rows(texts)
+
+    return inner
+
+
+class Owner:
+    embed = lambda self, texts: rows(texts)  # noqa: E731
+
+
+NAMELESS = [
+    lambda texts: rows(texts),
+    partial(lambda texts, flag: rows(texts), flag=1),
+    partial(partial(lambda texts: rows(texts))),
+    Owner().embed,
+]
+
+
+@pytest.mark.parametrize("source", NAMELESS)
+def test_a_lambda_is_refused_until_it_has_a_name(source: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"is a lambda.*name=") as caught:
+        adapt(source)
+    assert caught.value.field == "embedder"
+    assert adapt(source, name="mine").fingerprint.name == "mine"
+
+
+def test_a_function_inside_another_is_known_by_both_names() -> None:
+    name = adapt(local_rows()).fingerprint.name
+    assert name == f"function:{__name__}.local_rows.<locals>.inner"
+
+
+@pytest.mark.parametrize("name", ["", " ", 7, "a\nb"])
+def test_a_name_that_is_none_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidInput, match="embedder name"):
+        adapt(rows, name=name)
 
 
 @pytest.mark.parametrize("source", [42, object(), LangChain, {"tea": [1.0]}])
@@ -199,13 +237,13 @@ def test_bad_token_vectors_are_refused(tokens: object) -> None:
 
 
 def test_a_row_of_zeros_stays_zeros() -> None:
-    encoder = adapt(lambda texts: [[0.0, 0.0] for _ in texts])
+    encoder = adapt(lambda texts: [[0.0, 0.0] for _ in texts], name="mine")
     assert encoder.encode_query("tea").vector.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_numbers_at_the_edge_of_the_range_keep_their_direction(scale: float) -> None:
-    encoder = adapt(lambda texts: [[3 * scale, 4 * scale] for _ in texts])
+    encoder = adapt(lambda texts: [[3 * scale, 4 * scale] for _ in texts], name="mine")
     np.testing.assert_allclose(encoder.encode_query("tea").vector, [0.6, 0.8], 1e-6)
 
 
@@ -240,7 +278,7 @@ def test_nonsense_is_refused_by_row_and_reason(given: Any, complaint: str) -> No
 
 def test_a_dimension_that_changes_is_refused_naming_both() -> None:
     sizes = iter([2, 3])
-    encoder = adapt(lambda texts: [[1.0] * next(sizes)])
+    encoder = adapt(lambda texts: [[1.0] * next(sizes)], name="mine")
     encoder.encode_query("tea")
     with pytest.raises(EmbeddingError, match="dimension 3, expected 2"):
         encoder.encode_query("tea")
@@ -248,7 +286,7 @@ def test_a_dimension_that_changes_is_refused_naming_both() -> None:
 
 def test_a_refused_answer_leaves_the_dimension_open() -> None:
     answers = iter([[[float("nan")]], [[1.0, 2.0]]])
-    encoder = adapt(lambda texts: next(answers))
+    encoder = adapt(lambda texts: next(answers), name="mine")
     with pytest.raises(EmbeddingError):
         encoder.encode_query("tea")
     assert encoder.fingerprint.dimension == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,12 @@ def problems(*lines: str) -> tuple[tuple[int, str], ...]:
     return caught.value.problems
 
 
+def faded(given: Memory, at: datetime | None) -> Memory:
+    return replace(given, status="active" if at is None else "faded", faded_at=at)
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
-labels = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(
+labels = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
     str.strip
 )
 instants = st.datetimes(
@@ -81,7 +86,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(labels, inner, max_size=3),
     max_leaves=6,
 )
-memories = st.builds(
+active = st.builds(
     Memory,
     id=labels,
     text=texts,
@@ -95,11 +100,12 @@ memories = st.builds(
     last_reinforced_at=st.none() | instants,
     recall_count=st.integers(0, 2**31 - 1),
     fades_at=st.none() | instants,
-    status=st.sampled_from(["active", "faded"]),
-    faded_at=st.none() | instants,
+    status=st.just("active"),
+    faded_at=st.none(),
     pinned=st.booleans(),
     held=st.booleans(),
 )
+memories = st.builds(faded, active, st.none() | instants)
 
 
 @given(st.lists(memories, max_size=4, unique_by=lambda each: each.id))
@@ -207,10 +213,16 @@ def test_windows_line_ends_are_read() -> None:
         ({"fades_at": "0001-01-01T00:00+05:00"}, "fades_at lies outside the years 1 to 9999"),
         ({"metadata": []}, "metadata must be a mapping, not list"),
         ({"metadata": {"\ud800": 2**70}}, "metadata.\\ud800 is a whole number beyond 64 bits"),
-        ({"recall_count": 1.0}, "recall_count must be a whole number in [0, 2**31)"),
+        ({"recall_count": 1.0}, "recall_count must be a whole number in [0, 2**31), not 1.0"),
         ({"status": "gone"}, "status must be 'active' or 'faded'"),
-        ({"pinned": 1}, "pinned must be true or false, not int"),
-        ({"held": None}, "held must be true or false, not NoneType"),
+        ({"pinned": 1}, "pinned must be True or False, not 1"),
+        ({"held": None}, "held must be True or False, not NoneType"),
+        ({"id": "a\0b"}, "id holds a control character at character 1"),
+        ({"status": "faded"}, "faded_at must be a time when the status is 'faded'"),
+        (
+            {"faded_at": NOW.isoformat()},
+            "faded_at must be None when the status is 'active'",
+        ),
         ({"vector": [1]}, "line has fields that are not known: 'vector'"),
     ],
 )
@@ -260,6 +272,23 @@ def test_every_problem_of_every_line_is_in_the_one_error() -> None:
     )
 
 
+def test_a_status_that_contradicts_its_time_is_named_beside_the_rest() -> None:
+    bad = [line(status="faded", importance=2), line(id="m2"), line(id="m2", status="faded")]
+    wanted = "faded_at must be a time when the status is 'faded'"
+    assert problems(json.dumps(HEADER), *bad) == (
+        (2, "importance must lie in [0, 1], not 2"),
+        (2, wanted),
+        (4, wanted),
+        (4, "id repeats that of line 3"),
+    )
+
+
+def test_each_memory_knows_its_line() -> None:
+    (batch,) = read(json.dumps(HEADER), "", line(), json.dumps({"link": ["m1", "m2", 1]}),
+                    line(id="m2"))  # fmt: skip
+    assert batch.lines == (3, 5)
+
+
 def test_no_problem_quotes_the_text_of_a_memory() -> None:
     bad = line(text="the marker \ud800", importance=9)
     with pytest.raises(ExchangeError) as caught:
@@ -275,6 +304,17 @@ def test_no_problem_quotes_the_text_of_a_memory() -> None:
         ({"version": True}, "version must be a whole number from 1"),
         ({"namespace": []}, "namespace must be a name or a tuple of names, not []"),
         ({"exported_at": "now"}, "exported_at is not an ISO 8601 time"),
+        ({"namespace": ["a\0b"]}, "namespace holds a control character at character 1"),
+        ({"policy": 5}, "policy must be a JSON object with the fields of a policy"),
+        ({"policy": []}, "policy must be a JSON object with the fields of a policy"),
+        ({"policy": {}}, "policy must be a JSON object with the fields of a policy"),
+        ({"policy": {"spacing": "x"}}, "spacing must be a number or 'inf', not str"),
+        (
+            {"policy": {"categories": []}},
+            "categories must be an object of names with [base_rate, low, high]",
+        ),
+        ({"active_days": 5}, "active_days must be a list of dates, not int"),
+        ({"active_days": [5]}, "active_days must hold dates such as 2026-01-31"),
         ({"more": 1}, "line has fields that are not known: 'more'"),
     ],
 )
@@ -303,6 +343,35 @@ def test_a_file_that_is_not_utf8_is_named_with_the_line(tmp_path: Path) -> None:
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read: No such file"):
         read_file(tmp_path / "none.jsonl")
+
+
+def test_a_stream_of_bytes_is_refused_in_both_directions(tmp_path: Path) -> None:
+    for stream in (io.BytesIO(exported(memory()).encode()), io.BytesIO()):
+        with pytest.raises(InvalidInput, match="must be a stream of text, not of bytes") as caught:
+            read_file(stream)  # type: ignore[arg-type]
+        assert caught.value.field == "file"
+    out = io.BytesIO()
+    with pytest.raises(InvalidInput, match="must be a stream of text, not of bytes") as caught:
+        write_jsonl([], out, Header(namespace=("a",), exported_at=NOW))  # type: ignore[arg-type]
+    assert (caught.value.field, out.getvalue()) == ("file", b"")
+
+
+@pytest.mark.parametrize("given", [None, 42, b"memories.jsonl", ["memories.jsonl"]], ids=str)
+def test_what_is_neither_path_nor_stream_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="file must be a path or a stream of text") as caught:
+        read_file(given)
+    assert caught.value.field == "file"
+
+
+def test_a_stream_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    closed = io.StringIO("{}")
+    closed.close()
+    with pytest.raises(InvalidInput, match="stream cannot be read: I/O operation on closed file"):
+        read_file(closed)
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes(b"\xe9")
+    with open(path, encoding="utf-8") as stream, pytest.raises(ExchangeError, match="not UTF-8"):
+        read_file(stream)
 
 
 def test_an_unknown_format_is_refused() -> None:

@@ -229,8 +229,27 @@ def test_every_bad_line_of_the_memory_server_is_named() -> None:
     )
 
 
-def test_an_empty_memory_server_file_holds_nothing() -> None:
-    assert read_mcp([""]) == []
+@pytest.mark.parametrize(
+    "lines", [[], [""], mcp(ENTITY | {"observations": []})], ids=["empty", "blank", "entity"]
+)
+def test_a_memory_server_file_without_items_is_one_empty_batch(lines: list[str]) -> None:
+    assert read_mcp(lines) == [Batch(None, ())]
+
+
+def test_other_files_without_items_are_one_empty_batch_too() -> None:
+    assert read_mem0({"results": []}) == read_mem0([]) == read_locomo([]) == [Batch(None, ())]
+    assert read_file(io.StringIO('{"results": []}')) == [Batch(None, ())]
+    silent = conversation(session_1=[], session_2=[])
+    assert read_locomo([silent]) == [Batch("conv-1", (), dated=True)]
+
+
+def test_each_item_knows_its_line_or_entry() -> None:
+    (server,) = read_mcp(mcp("", ENTITY, "", RELATION))
+    assert server.lines == (2, 2, 4)
+    ann, bo = read_mem0([MEM0, MEM0 | {"user_id": "bo"}, MEM0 | {"id": "2"}])
+    assert (ann.lines, bo.lines) == ((1, 3), (2,))
+    first, second = read_locomo([conversation(), conversation() | {"sample_id": "conv-2"}])
+    assert (first.lines, second.lines) == ((1, 1, 1), (2, 2, 2))
 
 
 @pytest.mark.parametrize("data", [{"results": [MEM0]}, [MEM0]])

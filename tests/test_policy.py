@@ -23,7 +23,9 @@ from ebbmem.records import CATEGORIES, Category
 relaxed = settings(deadline=None, max_examples=100)
 fractions = st.floats(0.0, 1.0, allow_subnormal=False)
 spans = st.timedeltas(timedelta(0), timedelta(days=1000))
-names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(str.strip)
+names = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20
+).filter(str.strip)
 ranges = st.tuples(fractions, fractions).map(lambda pair: (min(pair), max(pair)))
 categories = st.builds(Category, names, st.floats(1e-4, 1e3), ranges)
 policies = st.builds(
@@ -183,6 +185,69 @@ def test_the_line_is_plain_json_without_the_built_in_categories() -> None:
     assert plain["categories"] == {}
     assert plain["strength_cap"] == "inf"
     assert plain["spacing"] == 600.0
+
+
+PLAIN = json.loads(Policy().to_json())
+NO_POLICY = ["", "{", "nonsense", "{}", "[]", "[[]]", "5", "null", "true", '"x"', "[" * 100_000]
+
+
+@pytest.mark.parametrize("line", NO_POLICY, ids=lambda line: line[:10])
+def test_a_line_that_is_no_policy_is_invalid_input(line: str) -> None:
+    for read in (Policy.from_json, Policy().knowing):
+        with pytest.raises(InvalidInput, match="policy"):
+            read(line)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(
+    "value", [[], [1], {"a": 1}, "x", True, math.nan, -2, -math.inf, 10**400], ids=str
+)
+def test_a_stored_value_of_another_kind_is_invalid_input(name: str, value: Any) -> None:
+    with pytest.raises(InvalidInput):
+        Policy.from_json(json.dumps(PLAIN | {name: value}))
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        [],
+        None,
+        5,
+        "recipe",
+        {"recipe": 5},
+        {"recipe": "abc"},
+        {"recipe": [0.1, 0.5]},
+        {"recipe": [0.1, 0.5, 0.7, 0.9]},
+        {"recipe": [0.1, 0.7, 0.5]},
+        {"recipe": ["0.1", 0.5, 0.7]},
+        {"recipe": [0.1, None, 0.7]},
+        {"": [0.1, 0.5, 0.7]},
+    ],
+    ids=str,
+)
+def test_stored_categories_that_are_none_are_invalid_input(stored: Any) -> None:
+    for read in (Policy.from_json, Policy().knowing):
+        with pytest.raises(InvalidInput):
+            read(json.dumps({"categories": stored}))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_a_stored_policy_leaves_out_has_its_default(name: str) -> None:
+    rest = {key: value for key, value in PLAIN.items() if key != name}
+    assert Policy.from_json(json.dumps(rest)) == Policy()
+    assert Policy().knowing(json.dumps(rest)) == Policy()
+
+
+@pytest.mark.parametrize("name", ["salience", "later"])
+def test_a_field_that_no_policy_stores_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name}.*upgrade ebbmem"):
+        Policy.from_json(json.dumps(PLAIN | {name: 1}))
+
+
+def test_a_policy_learns_the_categories_of_a_stored_one_and_nothing_else() -> None:
+    stored = Policy(curve=Steps(), spacing=timedelta(0), categories=[Category("recipe", 0.02)])
+    mine = Policy(categories=[Category("fact", 0.01)])
+    assert mine.knowing(stored.to_json()) == mine.with_categories([Category("recipe", 0.02)])
 
 
 # -- laws ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ebbmem.text import PASSAGE_WORDS, count_words, is_cjk, keywords, passages, spoken, words
+from ebbmem import context
+from ebbmem.embedding import hashing
+from ebbmem.text import CJK, PASSAGE_WORDS, count_words, keywords, passages, spoken, words
 
 GOLDEN: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "golden" / "keywords.json").read_text(encoding="utf-8")
@@ -67,6 +70,36 @@ def test_a_chinese_word_is_found_inside_a_longer_run() -> None:
     assert set(keywords("咖啡")) <= set(keywords("我每天早上喝咖啡"))
 
 
+WEAK = "点點多少最好大小上下里裡出到过過得着著可能想要让讓用年月日天时時候人事东西些样樣"
+
+
+@pytest.mark.parametrize("character", WEAK)
+def test_a_weak_character_is_no_keyword_but_makes_a_pair(character: str) -> None:
+    assert keywords(character) == []
+    assert keywords(f"{character}茶") == [f"{character}茶", "茶"]
+    assert keywords(f"茶{character}") == ["茶", f"茶{character}"]
+    assert keywords(f"我{character}") == keywords(f"{character}的") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("我最近搬家了", "我最喜欢吃什么"),
+        ("下午三点开会", "我有点累"),
+        ("她想去北京", "你想吃辣"),
+        ("他每天跑步", "今天下雨"),
+        ("上海很热", "早上喝茶"),
+    ],
+)
+def test_texts_that_share_a_weak_character_alone_share_no_keyword(one: str, other: str) -> None:
+    assert not set(keywords(one)) & set(keywords(other))
+
+
+@pytest.mark.parametrize("word", ["五点", "最近", "去年", "东西", "小时", "个人", "日本", "大学"])
+def test_a_word_with_a_weak_character_is_found_as_a_pair(word: str) -> None:
+    assert word in keywords(f"我说{word}吧")
+
+
 def test_words_keep_runs_of_chinese_whole() -> None:
     assert words("Hello 世界, Don’t") == ["hello", "世界", "don't"]
 
@@ -119,12 +152,27 @@ def test_two_cjk_characters_count_as_one_word(text: str, length: int) -> None:
         ("ひ", True),
         ("カ", True),
         ("한", True),
+        ("ㄅ", True),
+        ("々", True),
+        ("〇", True),
+        ("\uf900", True),
+        ("\U00020000", True),
+        ("\U00031350", True),
         ("é", False),
         ("。", False),
+        ("\u3000", False),
     ],
 )
 def test_han_kana_and_hangul_are_cjk(text: str, found: bool) -> None:
-    assert is_cjk(text) is found
+    assert (re.fullmatch(f"[{CJK}]", text) is not None) is found
+
+
+def test_keywords_vectors_and_contexts_agree_on_what_has_no_spaces() -> None:
+    for character in map(chr, [*range(0x1000, 0x10000), *range(0x20000, 0x40000, 101)]):
+        cjk = re.fullmatch(f"[{CJK}]", character) is not None
+        assert cjk <= (context._UNSPACED.fullmatch(character) is not None)
+        found = hashing._RUNS.fullmatch(character)
+        assert cjk == (found is not None and found.lastgroup == "cjk")
 
 
 def test_who_said_it_is_part_of_what_is_indexed() -> None:
@@ -203,5 +251,5 @@ def test_no_passage_is_longer_than_the_limit_or_blank(text: str) -> None:
 @given(long_texts)
 def test_passages_hold_every_keyword_of_the_text(text: str) -> None:
     found = {term for start, stop in passages(text) for term in keywords(text[start:stop])}
-    single = {term for term in keywords(text) if not is_cjk(term) or len(term) == 1}
+    single = {term for term in keywords(text) if len(term) == 1 or not re.search(f"[{CJK}]", term)}
     assert single <= found

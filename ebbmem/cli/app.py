@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -14,16 +15,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 import typer
 from typer.core import TyperGroup
 
-from ebbmem.cli.output import Output
-from ebbmem.errors import StoreReadOnly
+from ebbmem import __version__
+from ebbmem.cli.output import Output, program
+from ebbmem.errors import EbbmemError, StoreReadOnly
 from ebbmem.policy import Policy
 
 if TYPE_CHECKING:
     from ebbmem.bank import MemoryBank
 
-__all__ = ["PolicyName", "Shell", "app", "command", "default_path"]
+__all__ = ["NoMemoryYet", "PolicyName", "Shell", "app", "command", "default_path"]
 
 P = ParamSpec("P")
+
+
+class NoMemoryYet(EbbmemError):
+    """A command that remembers nothing was pointed at a file that is not there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        super().__init__(f"no memory at {path} yet; `{program()} remember` makes one")
 
 
 class PolicyName(StrEnum):
@@ -94,16 +104,21 @@ class Shell:
         """As given, else from the environment, else in the user's data folder."""
         return self.options.db or Path(os.environ.get("EBBMEM_DB") or default_path())
 
-    def bank(self, *, as_written: bool = False, maintain: bool = True) -> MemoryBank:
+    def bank(
+        self, *, create: bool = False, as_written: bool = False, maintain: bool = True
+    ) -> MemoryBank:
         """The bank that the options name.
 
         Args:
+            create: make the file if there is none; else that is an error, as it may be a typo.
             as_written: with the file's own embedder, whatever the options say.
             maintain: let the daily pass run on opening, if it is due.
         """
         from ebbmem.bank import MemoryBank  # heavy; --help needs none of it
 
-        if self.path == default_path():
+        if not (create or _is_there(self.path)):
+            raise NoMemoryYet(self.path)
+        if create and self.path == default_path():
             _make_private(self.path.parent)
         named = {PolicyName.chat: Policy.chat(), PolicyName.published: Policy()}
         return MemoryBank.open(
@@ -114,12 +129,28 @@ class Shell:
             maintain=maintain,
         )
 
+    def suggest(self, name: str, namespace: Sequence[str]) -> str:
+        """A command over the same file, as a shell takes it."""
+        db = ["--db", str(self.options.db)] if self.options.db else []
+        parts = [word for part in namespace for word in ("-n", part)]
+        return f"{program()} {shlex.join([name, *db, *parts])}"
+
 
 def default_path() -> Path:
     """$XDG_DATA_HOME/ebbmem/memory.db, by default under ~/.local/share."""
     base = os.environ.get("XDG_DATA_HOME", "")
     folder = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "share"
     return folder / "ebbmem" / "memory.db"
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise StoreReadOnly(path, f"cannot be opened: {error.strerror}") from error
+    return True
 
 
 def _make_private(folder: Path) -> None:
@@ -214,6 +245,12 @@ def _options(
     return Options(db, tuple(namespace or ()), embedder, policy, as_json)
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ebbmem {__version__}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True)
 def before(
     ctx: typer.Context,
@@ -223,6 +260,10 @@ def before(
     embedder: EmbedderName = None,
     policy: PolicyChoice = None,
     as_json: AsJson = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which it is."),
+    ] = False,
 ) -> None:
     """A memory that forgets the way people do: what is used stays, the rest fades."""
     ctx.obj = _options(

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ebbmem.errors import InvalidInput
+from ebbmem.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from ebbmem.bank import MemoryBank
 
 __all__ = [
     "Category",
+    "Id",
     "Ids",
     "IncludeFaded",
     "MinSimilarity",
@@ -19,12 +24,16 @@ __all__ = [
     "Source",
     "Top",
     "Where",
+    "full_ids",
     "read_metadata",
     "read_time",
     "read_where",
 ]
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Of the memories.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of the memory, or how it begins.")]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID...", help="Of the memories, or how they begin.")
+]
 Query = Annotated[str, typer.Argument(help="What is asked, in any words.")]
 Top = Annotated[int, typer.Option("-k", min=1, help="At most so many.")]
 Category = Annotated[
@@ -35,10 +44,39 @@ Where = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="KEY=VALUE", help="Only with this metadata; repeatable."),
 ]
-IncludeFaded = Annotated[bool, typer.Option("--all", "-a", help="Faded ones too.")]
+IncludeFaded = Annotated[bool, typer.Option("--faded", help="Faded ones too.")]
 MinSimilarity = Annotated[
     float | None, typer.Option(help="Least cosine, in place of the embedder's threshold.")
 ]
+
+
+_SHORTEST = 4  # characters that may stand for an id
+_SHOWN = 5  # ids that an error names
+
+
+def full_ids(bank: MemoryBank, given: Sequence[str]) -> list[str]:
+    """Each id whole, faded ones too; what is unknown stays as it is, for the bank to refuse.
+
+    Raises:
+        InvalidInput: several ids begin like that.
+    """
+    return list(dict.fromkeys(_full_id(bank, each) for each in given))
+
+
+def _full_id(bank: MemoryBank, given: str) -> str:
+    try:
+        return bank.get(given, include_faded=True).id
+    except NotFound:
+        if len(given) < _SHORTEST:
+            return given
+    known = (each.id for each in bank.list(include_faded=True))
+    found = [each for each in known if each.startswith(given)]
+    if len(found) > 1:
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise InvalidInput(
+            "id", f"{given!r} begins {len(found)} of them: {', '.join(found[:_SHOWN])}{more}"
+        )
+    return found[0] if found else given
 
 
 def read_time(value: str | None) -> datetime | None:

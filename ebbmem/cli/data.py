@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ebbmem.cli.app import Shell, command
+from ebbmem.cli.output import plain
 
 __all__ = ["backup", "export", "import_", "reembed"]
 
@@ -46,14 +47,17 @@ def import_(
     Several conversations become a namespace each, below the one that is given.
     """
     out = shell.output
-    with shell.bank() as bank, out.progress("importing") as progress:
+    with shell.bank(create=True) as bank, out.progress("importing") as progress:
         counts = bank.import_file(file, format=format, only=only, progress=progress)
-    document = [{"namespace": name, "memories": count} for name, count in counts.items()]
+    document = [{"namespace": name, **plain(count)} for name, count in counts.items()]
 
     def show() -> None:
         for name, count in counts.items():
-            options = " ".join(f"-n {part}" for part in name)
-            out.line(f"{count:6,} imported into {'/'.join(name)}   (ebbmem recall {options} ...)")
+            out.line(
+                f"{'/'.join(name)}: {count.new:,} new, {count.known:,} already there   "
+                f"({shell.suggest('recall', name)} ...)",
+                fold=False,
+            )
 
     out.result(document, show)
 

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from ebbmem.cli.app import Shell, command
-from ebbmem.cli.output import Output, shade
+from ebbmem.cli.output import Output, program, reason, shade
 from ebbmem.display import age, bar, curve, excerpt, path, why
 from ebbmem.records import Memory, Recollection
 
@@ -86,9 +86,9 @@ def _heading(out: Output, number: int, text: str) -> None:
 def _title(out: Output, report: Report) -> None:
     out.line(Text(report.title, style="bold"))
     out.line(
-        f"{report.before.remembered} turns of a conversation between {report.began:%-d %B} and "
-        f"{report.ended:%-d %B %Y}, each remembered when it was said. {len(report.along)} "
-        "questions came up along the way; what answered them grew stronger.",
+        f"{report.before.remembered} turns of a conversation between {_day(report.began)} and "
+        f"{_day(report.ended)} {report.ended.year}, each remembered when it was said. "
+        f"{len(report.along)} questions came up along the way; what answered them grew stronger.",
     )
     if not report.has_vectors:
         out.line(
@@ -149,7 +149,7 @@ def _trace(out: Output, trace: Trace, report: Report) -> None:
     if trace.faded_on is None:
         state = f"strength {last.strength:.2f} today" if last.strength is not None else "gone"
     else:
-        state = f"faded on {trace.faded_on:%-d %B}" + (", now gone" * (last.status == "gone"))
+        state = f"faded on {_day(trace.faded_on)}" + (", now gone" * (last.status == "gone"))
     uses = len(trace.reinforced_at)
     times = {0: "never asked for", 1: "asked for once"}.get(uses, f"asked for {uses} times")
     out.line()
@@ -206,7 +206,7 @@ def _restored(out: Output, restored: Restored, now: datetime) -> None:
     first = restored.before.found[:1]
     if first:
         out.line(f"before:  {excerpt(_said(first[0].memory), width=_WIDTH - 12)}", indent=2)
-    out.line(f"explain: {restored.memory.id}: {restored.why_not.reason}", indent=2)
+    out.line(f"explain: {restored.memory.id}: {reason(restored.why_not)}", indent=2)
     out.line("after restore:", indent=2)
     for each in restored.after.found[:1]:
         _hit(out, each, now, reasons=False)
@@ -249,11 +249,15 @@ def _closing(out: Output) -> None:
     out.line()
     out.line(Text("Your turn:", style="bold"))
     for line in (
-        'ebbmem remember "I take my coffee without sugar" --speaker me',
-        'ebbmem recall "how do I like my coffee?"',
-        "ebbmem forecast --days 60",
+        'remember "I take my coffee without sugar" --speaker me',
+        'recall "how do I like my coffee?"',
+        "forecast --days 60",
     ):
-        out.line(Text(line, style="green"), indent=2)
+        out.line(Text(f"{program()} {line}", style="green"), indent=2, fold=False)
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B}"  # a day without a zero has no portable directive
 
 
 def _said(memory: Memory) -> str:

@@ -36,7 +36,7 @@ def reinforce(shell: Shell, ids: args.Ids) -> None:
     One that was used within the spacing of the policy does not count again.
     """
     with shell.bank() as bank:
-        counted = bank.reinforce(ids)
+        counted = bank.reinforce(args.full_ids(bank, ids))
     _report(shell.output, "reinforced", counted, none="none counted: they were used just now")
 
 
@@ -49,7 +49,8 @@ def pin(
 ) -> None:
     """Keep memories from fading."""
     with shell.bank() as bank:
-        changed = bank.unpin(ids) if off else bank.pin(ids)
+        named = args.full_ids(bank, ids)
+        changed = bank.unpin(named) if off else bank.pin(named)
     _report(shell.output, "unpinned" if off else "pinned", changed)
 
 
@@ -58,22 +59,23 @@ def hold(
     shell: Shell,
     ids: args.Ids,
     *,
-    release: Annotated[bool, typer.Option("--release", help="End the hold.")] = False,
+    off: Annotated[bool, typer.Option("--off", "--release", help="End the hold.")] = False,
 ) -> None:
     """Put memories under legal hold.
 
     They cannot be erased until they are released.
     """
     with shell.bank() as bank:
-        changed = bank.release(ids) if release else bank.hold(ids)
-    _report(shell.output, "released" if release else "held", changed)
+        named = args.full_ids(bank, ids)
+        changed = bank.release(named) if off else bank.hold(named)
+    _report(shell.output, "released" if off else "held", changed)
 
 
 @command("restore")
 def restore(shell: Shell, ids: args.Ids) -> None:
     """Bring faded memories back."""
     with shell.bank() as bank:
-        changed = bank.restore(ids)
+        changed = bank.restore(args.full_ids(bank, ids))
     _report(shell.output, "restored", changed)
 
 
@@ -81,14 +83,17 @@ def restore(shell: Shell, ids: args.Ids) -> None:
 def forget(shell: Shell, ids: args.Ids) -> None:
     """Let memories fade now, restorable for a while."""
     with shell.bank() as bank:
-        changed = bank.forget(ids)
+        changed = bank.forget(args.full_ids(bank, ids))
     _report(shell.output, "forgotten", changed)
 
 
 @command("erase")
 def erase(
     shell: Shell,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...")] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID...", help="Of the memories, or how they begin."),
+    ] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="All of the namespace.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -96,14 +101,17 @@ def erase(
     """Remove memories at once and for good."""
     if bool(ids) == everything:
         raise typer.BadParameter("name the memories to erase, or say --all")
+    if shell.options.as_json and not yes:
+        raise typer.BadParameter("with --json it cannot ask: add --yes")
     whose = "/".join(shell.namespace)
-    what = f"all memories of {whose}" if everything else f"{len(ids or ())} of {whose}"
-    if not yes:
-        if shell.options.as_json:
-            raise typer.BadParameter("with --json it cannot ask: add --yes")
-        _confirm(f"Erase {what} for good? [y/N] ")
     with shell.bank() as bank:
-        count = bank.erase_all() if everything else bank.erase(ids or ())
+        named = args.full_ids(bank, ids or ())
+        if not yes:
+            for memory in (bank.get(each, include_faded=True) for each in named):
+                print(f"   {inert(memory.id)}  {excerpt(memory.text, width=40)}", file=sys.stderr)
+            what = "all memories" if everything else str(len(named))
+            _confirm(f"Erase {what} of {inert(whose)} for good? [y/N] ")
+        count = bank.erase_all() if everything else bank.erase(named)
     out = shell.output
     out.result({"erased": count}, lambda: out.line(f"{count} erased"))
 

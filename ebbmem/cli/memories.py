@@ -12,7 +12,7 @@ from rich.text import Text
 from ebbmem import decay
 from ebbmem.cli import arguments as args
 from ebbmem.cli.app import Shell, command
-from ebbmem.cli.output import Output, plain, shade
+from ebbmem.cli.output import Output, plain, reason, shade
 from ebbmem.clock import utc_now
 from ebbmem.display import age, bar, curve, excerpt, inert, span, why
 from ebbmem.records import Memory, Recollection
@@ -50,7 +50,7 @@ def remember(
     The same text again strengthens what is there.
     """
     when, extra = args.read_time(at), args.read_metadata(metadata)
-    with shell.bank() as bank:
+    with shell.bank(create=True) as bank:
         memory = bank.remember(
             text,
             category=category,
@@ -123,7 +123,7 @@ def show_recollections(out: Output, found: Sequence[Recollection], now: datetime
 def explain(
     shell: Shell,
     query: args.Query,
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the memory.")],
+    id: args.Id,
     *,
     k: args.Top = 5,
     category: args.Category = None,
@@ -134,9 +134,10 @@ def explain(
 ) -> None:
     """Why a memory comes to mind, or why not."""
     with shell.bank() as bank:
+        [whole] = args.full_ids(bank, [id])
         found = bank.explain(
             query,
-            id,
+            whole,
             k=k,
             category=category,
             source=source,
@@ -148,7 +149,7 @@ def explain(
 
 
 def _show_explanation(out: Output, found: Explanation) -> None:
-    out.line(Text.assemble((found.outcome, "bold"), f": {inert(found.reason)}"))
+    out.line(Text.assemble((found.outcome, "bold"), f": {inert(reason(found))}"))
     scored = found.recollection
     if scored is not None:
         out.line(f"score {scored.score:.3f}, relevance {scored.relevance:.3f}", indent=3)
@@ -223,12 +224,11 @@ def _show_list(out: Output, found: Sequence[Memory], strengths: Sequence[float])
 
 
 @command("show")
-def show(
-    shell: Shell, id: Annotated[str, typer.Argument(metavar="ID", help="Of the memory.")]
-) -> None:
+def show(shell: Shell, id: args.Id) -> None:
     """Everything about one memory, and its curve."""
     with shell.bank() as bank:
-        memory = bank.get(id, include_faded=True)
+        [whole] = args.full_ids(bank, [id])
+        memory = bank.get(whole, include_faded=True)
         base = bank.policy.category(memory.category).base_rate
         rate = bank.policy.rate(base, memory.importance)
         lifetime = float(bank.policy.lifetime(base, memory.importance, memory.recall_count))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -17,9 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ebbmem.display import inert
-from ebbmem.errors import ExchangeError
+from ebbmem.errors import ExchangeError, FingerprintMismatch
 
-__all__ = ["Output", "plain", "print_error", "shade"]
+if TYPE_CHECKING:
+    from ebbmem.results import Explanation
+
+__all__ = ["Output", "plain", "print_error", "program", "reason", "shade"]
 
 
 class Output:
@@ -39,14 +45,17 @@ class Output:
         else:
             show()
 
-    def line(self, text: str | Text = "", *, style: str = "", indent: int = 0) -> None:
-        """One line, folded at `width`."""
+    def line(
+        self, text: str | Text = "", *, style: str = "", indent: int = 0, fold: bool = True
+    ) -> None:
+        """One line, folded at `width` unless it is one to copy."""
         drawn = Text(inert(text), style=style) if isinstance(text, str) else text
         pad = " " * indent
         if self.width is None:
             print(pad + drawn.plain)  # rich would turn tabs into spaces
             return
-        for each in drawn.wrap(self.console, max(self.width - indent, 20)):
+        room = max(self.width - indent, 20)
+        for each in drawn.wrap(self.console, room) if fold else [drawn]:
             each.rstrip()
             self.console.print(Text(pad) + each, soft_wrap=True)
 
@@ -116,6 +125,30 @@ def shade(strength: float) -> str:
     return "green" if strength >= 0.5 else "yellow" if strength >= 0.2 else "red"
 
 
+def program() -> str:
+    """`ebbmem` as it was started: a command that works in the same shell."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py" and started.parent.name == "ebbmem":
+        return f"{_typed(sys.executable)} -m ebbmem"
+    return _typed(sys.argv[0]) if started.stem == "ebbmem" else "ebbmem"
+
+
+def _typed(path: str) -> str:
+    """The bare name where PATH leads to it, else the path."""
+    name = os.path.basename(path)
+    found = shutil.which(name)
+    same = found is not None and os.path.abspath(found) == os.path.abspath(path)
+    return name if same else shlex.quote(path)
+
+
+def reason(found: Explanation) -> str:
+    """Why, and what to do about it in words of the command line."""
+    if found.outcome != "faded":
+        return found.reason
+    facts = found.reason.partition(";")[0]  # behind it stands the call that a program would make
+    return f"{facts}; `{program()} restore {shlex.quote(found.id)}` brings it back"
+
+
 def plain(value: Any) -> Any:
     """`value` as JSON knows it: records as objects, times as ISO 8601."""
     if is_dataclass(value) and not isinstance(value, type):
@@ -155,6 +188,11 @@ def print_error(error: Exception, *, as_json: bool, hint: str = "") -> None:
         message = f"{error.path}: nothing was imported, because of:" + "".join(
             f"\n  line {line}: {reason}" if line else f"\n  {reason}"
             for line, reason in error.problems
+        )
+    elif isinstance(error, FingerprintMismatch):
+        message = (
+            f"the file was written with embedder {error.stored}, this one is {error.given}; "
+            f"leave out --embedder, or convert the file with `{program()} reembed`"
         )
     elif hint:
         message = f"{message.rstrip('.')}; {hint}"

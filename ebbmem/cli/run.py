@@ -11,7 +11,7 @@ import typer
 
 from ebbmem.cli import data, demo, doctor, life, memories  # each adds its commands
 from ebbmem.cli.app import app
-from ebbmem.cli.output import print_error
+from ebbmem.cli.output import print_error, program
 from ebbmem.errors import EbbmemError
 
 __all__ = ["COMMANDS", "run"]
@@ -31,7 +31,7 @@ def run(args: Sequence[str]) -> int:
             # A bar or a Chinese word on a terminal without Unicode must not end in a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(list(args), standalone_mode=False, prog_name="ebbmem")
+        code = app(list(args), standalone_mode=False, prog_name=program())
         with contextlib.suppress(ValueError):  # closed by a caller
             sys.stdout.flush()
     except _UsageError as error:

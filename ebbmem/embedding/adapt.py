@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint
@@ -112,8 +113,14 @@ def adapt(
     models, and a function from a list of texts to rows. A method `embed_tokens(texts)` that gives
     a pair (ids, vectors) for each text adds late interaction.
 
+    Args:
+        name: by which a database knows the embedder again; None takes that of the model, the
+            class or the function. An encoder of ours keeps its own.
+        min_similarity: a cosine in [-1, 1] that unrelated texts rarely reach; None leaves it
+            to the similarities that a namespace shows.
+
     Raises:
-        InvalidInput: it is none of these.
+        InvalidInput: it is none of these, or a lambda without a name.
     """
     if isinstance(source, type):
         raise InvalidInput("embedder", f"is the class {source.__name__}, pass an instance of it")
@@ -122,7 +129,9 @@ def adapt(
     for recognise in (_langchain, _llamaindex, _sentence_transformers, _function):
         known = recognise(source)
         if known is not None:
-            return _Adapted(known, name or _name_of(known.kind, source), min_similarity)
+            return _Adapted(
+                known, _name_of(known.kind, source) if name is None else name, min_similarity
+            )
     raise InvalidInput(
         "embedder",
         f"of type {type(source).__name__} has none of embed_documents and embed_query, "
@@ -198,9 +207,15 @@ _MODEL_ATTRIBUTES = ("model", "model_name", "model_id", "deployment", "model_nam
 
 def _name_of(kind: str, source: object) -> str:
     if kind == "function":
-        named = getattr(source, "func", source)  # a partial is known by what it wraps
+        named = source
+        while isinstance(named, partial):  # known by what it wraps
+            named = named.func
         if not hasattr(named, "__qualname__"):
             named = type(named)
+        if "<lambda>" in named.__qualname__:
+            raise InvalidInput(
+                "embedder", "is a lambda, and those look all alike: use adapt(..., name=...)"
+            )
         return f"function:{named.__module__}.{named.__qualname__}"
     candidates = [getattr(source, each, None) for each in _MODEL_ATTRIBUTES]
     candidates.append(getattr(getattr(source, "tokenizer", None), "name_or_path", None))

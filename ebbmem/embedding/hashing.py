@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ebbmem.embedding.base import Encoder
 from ebbmem.embedding.encoding import Encoding, Fingerprint, encodings
+from ebbmem.text import CJK
 
 __all__ = ["HashingEncoder"]
 
@@ -19,10 +20,7 @@ _DIMENSION = 256
 _WORD_WEIGHT = 2.0  # a whole word in common says more than three letters in common
 _SHORT = 3  # words up to here are mostly "the", "my", "is": little weight, no n-grams
 
-_RUNS = re.compile(
-    r"(?P<cjk>[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f]+)"
-    r"|(?P<word>[^\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f]+)"
-)
+_RUNS = re.compile(rf"(?P<cjk>[{CJK}]+)|(?P<word>[^\W_{CJK}]+)")
 
 
 class HashingEncoder(Encoder):

@@ -164,10 +164,14 @@ class MemoryStore(Protocol):
         policy: str,
         fingerprint: Fingerprint,
         again: Edit,
+        actions: Callable[[State], Sequence[str]] | None = None,
         days: Sequence[int],
         now: int,
     ) -> list[Added]:
-        """Write new memories; where the text is already there, run `again` on its state."""
+        """Write new memories; where the text is already there, run `again` on its state.
+
+        `actions` names for the audit trail what `again` changed.
+        """
         ...
 
     def revise(

@@ -204,7 +204,7 @@ def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
     """From id, text, source, position, speaker, metadata and then `STATE_COLUMNS`."""
     id_, text, source, position, speaker, metadata, *facts = row
     state = read_state(id_, facts)
-    return Memory(
+    return Memory.read(
         id=id_,
         text=text,
         category=state.category,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -28,8 +27,6 @@ from ebbmem.store.schema import (
     digest,
     join_namespace,
     split_namespace,
-    state_of,
-    state_row,
 )
 from ebbmem.store.statements import (
     STALE,
@@ -38,12 +35,14 @@ from ebbmem.store.statements import (
     edit_states,
     erase_rows,
     find_embedder,
+    find_text,
     insert_embedder,
-    insert_memory,
+    insert_entry,
     insert_passages,
     json_list,
+    log_changes,
     mark_days,
-    metadata_matches,
+    metadata_matcher,
     next_seq,
     read_changes,
     read_memories,
@@ -121,54 +120,24 @@ class SQLiteStore:
         policy: str,
         fingerprint: Fingerprint,
         again: Edit,
+        actions: Callable[[State], Sequence[str]] | None = None,
         days: Sequence[int],
         now: int,
     ) -> list[Added]:
-        key = join_namespace(ns)
+        key, added = join_namespace(ns), []
         with self.connection.write() as db:
             embedder = require_embedder(db, fingerprint)
             seq = next_seq(db, key, policy)
             mark_days(db, key, days)
-            return [self._add_one(db, key, entry, embedder, again, seq, now) for entry in entries]
-
-    def _add_one(
-        self,
-        db: sqlite3.Connection,
-        key: str,
-        entry: Entry,
-        embedder: int,
-        again: Edit,
-        seq: int,
-        now: int,
-    ) -> Added:
-        memory = entry.memory
-        known = db.execute(
-            "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(memory.text))
-        ).fetchone()
-        if known is not None:
-            if not entry.imported:
-                before = read_states(db, key, known)
-                changed = edit_states(db, key, known, again, seq)
-                if changed and before[0].status == "faded":
-                    write_audit(db, key, now, "restore", known)
-            return Added(known[0], created=False)
-        if memory.position is None and memory.source is not None:
-            last = db.execute(
-                "SELECT max(position) FROM memory WHERE ns = ? AND source = ?", (key, memory.source)
-            ).fetchone()[0]
-            memory = replace(memory, position=0 if last is None else last + 1)
-        insert_memory(db, key, memory)
-        db.execute(
-            "INSERT INTO state VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (ns, id) DO UPDATE SET "
-            "change_seq = excluded.change_seq, content_seq = excluded.content_seq, "
-            "last_reinforced_at = excluded.last_reinforced_at, "
-            "recall_count = excluded.recall_count, fades_at = excluded.fades_at, "
-            "status = excluded.status, faded_at = excluded.faded_at, "
-            "pinned = excluded.pinned, held = excluded.held",
-            (key, memory.id, seq, seq, *state_row(state_of(memory))),
-        )
-        insert_passages(db, key, memory.id, embedder, entry.passages)
-        return Added(memory.id, created=True)
+            for entry in entries:
+                known = find_text(db, key, entry.memory.text)
+                if known is None:
+                    insert_entry(db, key, entry, embedder, seq)
+                elif not entry.imported:
+                    changed = edit_states(db, key, [known], again, seq)
+                    log_changes(db, key, changed, actions, now)
+                added.append(Added(known or entry.memory.id, created=known is None))
+        return added
 
     def revise(
         self,
@@ -225,10 +194,7 @@ class SQLiteStore:
                 mark_days(db, key, [day])
             there = read_memories(db, key, ids) if missing_ok else ids
             changed = edit_states(db, key, [id_ for id_ in ids if id_ in there], edit, seq)
-            if actions is not None:
-                for state in changed:
-                    for action in actions(state):
-                        write_audit(db, key, now, action, [state.id])
+            log_changes(db, key, changed, actions, now)
         return changed
 
     def states(self, ns: Namespace, ids: Sequence[str]) -> list[State]:
@@ -286,15 +252,17 @@ class SQLiteStore:
         if source is not None:
             clauses.append("source = ?")
             values.append(source)
+        columns = "id, metadata" if where else "id"
         with self.connection.read() as db:
             rows = db.execute(
-                f"SELECT id, metadata FROM memory WHERE {' AND '.join(clauses)} "
+                f"SELECT {columns} FROM memory WHERE {' AND '.join(clauses)} "
                 "ORDER BY created_at, id",
                 values,
             ).fetchall()
         if not where:
-            return [id_ for id_, _ in rows]
-        return [id_ for id_, metadata in rows if metadata_matches(json.loads(metadata), where)]
+            return [row[0] for row in rows]
+        matches = metadata_matcher(where)
+        return [id_ for id_, metadata in rows if metadata != "{}" and matches(metadata)]
 
     def changes(self, ns: Namespace, since: int) -> Changes:
         with self.connection.read() as db:
@@ -343,8 +311,8 @@ class SQLiteStore:
         with self.connection.write() as db:
             marked = db.execute(
                 "UPDATE namespace SET pruned_at = ? "
-                "WHERE ns = ? AND (pruned_at IS NULL OR pruned_at <= ?)",
-                (now, key, unless_after),
+                "WHERE ns = ? AND (pruned_at IS NULL OR pruned_at <= ? OR pruned_at > ?)",
+                (now, key, unless_after, now),
             ).rowcount
             if marked:
                 drop_tombstones(db, key, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from ebbmem.clock import DAY
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import FingerprintMismatch, Held, InvalidInput, NotFound, StoreError
 from ebbmem.records import Memory
-from ebbmem.store.base import Change, Changes, Content, Edit, Passage, State
+from ebbmem.store.base import Change, Changes, Content, Edit, Entry, Passage, State
 from ebbmem.store.schema import (
     STATE_COLUMNS,
     digest,
@@ -22,6 +22,7 @@ from ebbmem.store.schema import (
     read_memory,
     read_passage,
     read_state,
+    state_of,
     state_row,
     unpack_days,
 )
@@ -36,12 +37,15 @@ __all__ = [
     "edit_states",
     "erase_rows",
     "find_embedder",
+    "find_text",
     "insert_embedder",
+    "insert_entry",
     "insert_memory",
     "insert_passages",
     "json_list",
+    "log_changes",
     "mark_days",
-    "metadata_matches",
+    "metadata_matcher",
     "next_seq",
     "read_changes",
     "read_links",
@@ -78,13 +82,21 @@ def json_list(values: Iterable[str]) -> str:
     return json.dumps(list(values))
 
 
-def metadata_matches(metadata: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+def metadata_matcher(where: Mapping[str, Any]) -> Callable[[str], bool]:
     """Equality as JSON has it, at every depth: true is not 1."""
-    return all(key in metadata and _same(metadata[key], value) for key, value in where.items())
+    wanted = {key: _canonical(value) for key, value in where.items()}
+
+    def matches(stored: str) -> bool:
+        metadata = json.loads(stored)
+        return all(
+            key in metadata and _canonical(metadata[key]) == value for key, value in wanted.items()
+        )
+
+    return matches
 
 
-def _same(one: object, other: object) -> bool:
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def next_seq(db: sqlite3.Connection, key: str, policy: str | None) -> int:
@@ -244,6 +256,43 @@ def update_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
         "position = ?, speaker = ?, created_at = ?, metadata = ? WHERE ns = ? AND id = ?",
         (*memory_row(key, memory)[2:], key, memory.id),
     )
+
+
+def find_text(db: sqlite3.Connection, key: str, text: str) -> str | None:
+    """The id of the memory that says the same."""
+    row = db.execute(
+        "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(text))
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, seq: int) -> None:
+    """A new memory with state and passages; without a position it goes behind its source's last."""
+    memory = entry.memory
+    if memory.position is None and memory.source is not None:
+        last = db.execute(
+            "SELECT max(position) FROM memory WHERE ns = ? AND source = ?", (key, memory.source)
+        ).fetchone()[0]
+        memory = replace(memory, position=0 if last is None else last + 1)
+    insert_memory(db, key, memory)
+    db.execute(  # over the tombstone of an id that was used before
+        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (key, memory.id, seq, seq, *state_row(state_of(memory))),
+    )
+    insert_passages(db, key, memory.id, embedder, entry.passages)
+
+
+def log_changes(
+    db: sqlite3.Connection,
+    key: str,
+    changed: Sequence[State],
+    actions: Callable[[State], Sequence[str]] | None,
+    now: int,
+) -> None:
+    """A line in the audit trail for everything that was done to each."""
+    for state in changed if actions is not None else ():
+        for action in actions(state) if actions is not None else ():
+            write_audit(db, key, now, action, [state.id])
 
 
 def insert_passages(
