@@ -318,10 +318,10 @@ class Arena:
             for other, weight in self._links.get(snapshot.ids[row], ()):
                 if (to := snapshot.row_of.get(other)) is not None:
                     edges.append(Edge(to, "linked", weight))
-            if activation * SIMILAR_SHARE > floor:
+            if unrelated < 1.0 and activation * SIMILAR_SHARE > floor:
                 for to, cosine in self._similar(snapshot, row, least):
-                    weight = (cosine - unrelated) / (1.0 - unrelated)
-                    edges.append(Edge(to, "similar", weight))
+                    share = (cosine - unrelated) / (1.0 - unrelated)
+                    edges.append(Edge(to, "similar", cosine, share))
             found[row] = edges
         return found
 

@@ -135,7 +135,7 @@ class MemoryBank(Writer):
     def _asked(
         self,
         query: str,
-        k: int,
+        k: int = 5,
         *,
         category: str | Collection[str] | None = None,
         source: str | None = None,

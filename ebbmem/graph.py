@@ -32,11 +32,23 @@ SIMILAR_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A directed edge: `weight` in (0, 1] is the share of activation that passes."""
+    """A directed edge.
+
+    Attributes:
+        weight: in (0, 1]; of similar memories the cosine.
+        share: of activation that passes, in [0, 1]; None is the weight.
+    """
 
     to: int
     kind: Literal["adjacent", "similar", "linked"]
     weight: float
+    share: float | None = None
+
+    @property
+    def passes(self) -> float:
+        """The share of activation that passes, in [0, 1]."""
+        share = self.weight if self.share is None else self.share
+        return min(max(share * (SIMILAR_SHARE if self.kind == "similar" else 1.0), 0.0), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +88,7 @@ def spread(
         for node, edges in edges_of(front).items():
             start = active[node]
             for edge in edges:
-                share = edge.weight * (SIMILAR_SHARE if edge.kind == "similar" else 1.0)
-                activation = start.activation * min(max(share, 0.0), 1.0)
+                activation = start.activation * edge.passes
                 known = improved.get(edge.to) or active.get(edge.to)
                 if activation > 0.0 and (known is None or activation > known.activation):
                     improved[edge.to] = Reached(activation, start.seed, (*start.path, edge))

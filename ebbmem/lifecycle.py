@@ -77,18 +77,19 @@ def with_deadline(state: State, policy: Policy) -> State:
 
 
 def spaced(last: int | None, now: int, policy: Policy) -> bool:
-    """Whether something may count again after `last`: at most once an interval of `spacing`.
-
-    An instant that lies ahead comes from a clock that was wrong and blocks nothing.
-    """
-    return last is None or last > now or now - last >= micros(policy.spacing)
+    """Whether something may count again after `last`: at most once an interval of `spacing`."""
+    return last is None or now - last >= micros(policy.spacing)
 
 
 def reinforced(state: State, now: int, policy: Policy) -> State:
     """Used: the clock starts again and the count grows, unless it is too soon."""
     if state.status != "active" or not spaced(state.last_reinforced_at, now, policy):
         return state
-    grown = replace(state, last_reinforced_at=now, recall_count=state.recall_count + 1)
+    grown = replace(
+        state,
+        last_reinforced_at=max(now, state.last_reinforced_at or now),  # a clock may go back
+        recall_count=state.recall_count + 1,
+    )
     return with_deadline(grown, policy)
 
 
@@ -134,7 +135,12 @@ def restored(state: State, now: int, policy: Policy) -> State:
     """Back from fading; the clock starts again, the count does not grow."""
     if state.status != "faded":
         return state
-    back = replace(state, status="active", faded_at=None, last_reinforced_at=now)
+    back = replace(
+        state,
+        status="active",
+        faded_at=None,
+        last_reinforced_at=max(now, state.last_reinforced_at or now),
+    )
     return with_deadline(back, policy)
 
 

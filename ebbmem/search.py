@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 SHORTLIST = 200
 """Candidates that late interaction scores again, best first by keywords and vector."""
 
-ENOUGH_WORDS = 0.35
+ENOUGH_WORDS = 0.3
 """Idf share of the question's words with which a single one makes a candidate."""
 
 _SEEDS = 5  # best direct hits from which activation spreads

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank, NotFound
+from ebbmem import AsyncMemoryBank, Draft, Imported, InvalidInput, MemoryBank, NotFound
 from ebbmem.testing import ManualClock, TableEmbedder
 
 TABLE = {"tea": [1.0, 0.0], "milk": [0.6, 0.8], "rain": [0.0, 1.0], "query": [1.0, 0.0]}
@@ -152,7 +152,7 @@ def test_the_loop_goes_on_while_an_embedder_blocks(call: str) -> None:
                 event.clear()
             task = asyncio.create_task(calls[call]())
             count = 0
-            while not (waiting.entered.is_set() and count >= 100):
+            while not (task.done() or (waiting.entered.is_set() and count >= 100)):
                 await asyncio.sleep(0)  # a turn of the loop, not a time
                 count += 1
             assert not task.done()
@@ -256,7 +256,9 @@ def test_files_go_out_and_in(tmp_path: Path) -> None:
             assert (await bank.backup(tmp_path / "copy.db")).exists()
             assert (await bank.diagnose())["memories"] == 3
         async with await AsyncMemoryBank.open(namespace="u2", embedder=None) as bank:
-            assert await bank.import_file(tmp_path / "out.jsonl") == {("u2",): 3}
+            assert await bank.import_file(tmp_path / "out.jsonl") == {
+                ("u2",): Imported(new=3, known=0)
+            }
 
     asyncio.run(main())
 

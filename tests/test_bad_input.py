@@ -702,12 +702,10 @@ def test_a_file_that_cannot_be_imported_changes_nothing(
         bank.import_file(io.StringIO(f"{line}\n"))
 
 
-@pytest.mark.parametrize(
-    "file", [io.BytesIO(b"{}"), None, 42, b"x"], ids=lambda file: str(file)[:9]
-)
-def test_what_is_no_text_cannot_be_imported(bank: MemoryBank, refused: Refused, file: Any) -> None:
+@pytest.mark.parametrize("given", [io.BytesIO(b"{}"), None, 42, b"x"], ids=type)
+def test_what_is_no_text_cannot_be_imported(bank: MemoryBank, refused: Refused, given: Any) -> None:
     with refused():
-        bank.import_file(file)
+        bank.import_file(given)
 
 
 def test_a_stream_of_bytes_gets_no_export(bank: MemoryBank, refused: Refused) -> None:

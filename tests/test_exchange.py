@@ -308,7 +308,10 @@ def test_no_problem_quotes_the_text_of_a_memory() -> None:
         ({"policy": 5}, "policy must be a JSON object with the fields of a policy"),
         ({"policy": []}, "policy must be a JSON object with the fields of a policy"),
         ({"policy": {}}, "policy must be a JSON object with the fields of a policy"),
-        ({"policy": {"spacing": "x"}}, "spacing must be a number or 'inf', not str"),
+        (
+            {"policy": {"spacing": "x"}},
+            "spacing must be a number of seconds that a timedelta holds",
+        ),
         (
             {"policy": {"categories": []}},
             "categories must be an object of names with [base_rate, low, high]",

@@ -127,7 +127,7 @@ def test_nothing_is_reached_in_three_steps() -> None:
 
 def test_a_similar_edge_passes_a_share_of_its_cosine() -> None:
     reached = run({0: 1.0}, {0: [Edge(1, "similar", 0.5)]})
-    assert reached[1].activation == pytest.approx(0.35)
+    assert reached[1].activation == pytest.approx(0.45)
 
 
 def test_edges_are_asked_for_once_a_step() -> None:

@@ -69,7 +69,7 @@ def test_nothing_but_the_store_is_asked_inside_the_transaction(
             catch_up(arena)
 
         monkeypatch.setattr(Arena, "catch_up", watched)
-        assert sum(bank.import_file(file).values()) == 2
+        assert sum(each.new for each in bank.import_file(file).values()) == 2
         bank.remember("and more")
         bank.update(bank.list()[0].id, text="and less")
         bank.recall("less")

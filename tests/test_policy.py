@@ -23,9 +23,8 @@ from ebbmem.records import CATEGORIES, Category
 relaxed = settings(deadline=None, max_examples=100)
 fractions = st.floats(0.0, 1.0, allow_subnormal=False)
 spans = st.timedeltas(timedelta(0), timedelta(days=1000))
-names = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20
-).filter(str.strip)
+printed = st.characters(codec="utf-8", exclude_categories=["Cc"])
+names = st.text(printed, min_size=1, max_size=20).filter(str.strip)
 ranges = st.tuples(fractions, fractions).map(lambda pair: (min(pair), max(pair)))
 categories = st.builds(Category, names, st.floats(1e-4, 1e3), ranges)
 policies = st.builds(

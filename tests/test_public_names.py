@@ -25,6 +25,7 @@ NAMES = [
     "FingerprintMismatch",
     "Forecast",
     "Held",
+    "Imported",
     "InvalidInput",
     "Memory",
     "MemoryBank",

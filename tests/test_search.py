@@ -410,6 +410,7 @@ def test_a_product_ranking_is_relevance_times_strength(
 
 def test_strength_as_a_bonus_only_breaks_ties(open_bank: OpenBank, clock: ManualClock) -> None:
     bank = open_bank()
+    bank.remember_many(["winter bread", "sun and rain", "an old lamp"])
     bank.remember("harbour tea", importance=0.5, id="old")
     clock.advance(days=10)
     bank.remember("harbour milk", importance=0.5, id="new")

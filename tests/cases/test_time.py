@@ -114,7 +114,7 @@ def test_ti_2_the_ends_of_the_calendar_are_times_like_others(
     bank = open_bank(embedder="hashing")
     memory = bank.remember("at the end of time", importance=0.5, at=end.replace(tzinfo=UTC))
     assert memory.created_at == end.replace(tzinfo=UTC)
-    hits = bank.recall("the end on 3 May 2024", include_faded=True)
+    hits = bank.recall("the end of time on 3 May 2024", include_faded=True)
     assert [hit.memory.id for hit in hits] == [memory.id]
     assert 0.0 <= bank.strength(memory.id) <= 0.6
     bank.prune()

@@ -79,12 +79,20 @@ def add(
     ns: Namespace = ALICE,
     fingerprint: Fingerprint = FIRST,
     again: Callable[[State], State] = same,
+    actions: Callable[[State], list[str]] | None = None,
     policy: str = "{}",
     days: tuple[int, ...] = (TODAY,),
     now: int = T0,
 ) -> list[Added]:
     return store.add(
-        ns, entries, policy=policy, fingerprint=fingerprint, again=again, days=days, now=now
+        ns,
+        entries,
+        policy=policy,
+        fingerprint=fingerprint,
+        again=again,
+        actions=actions,
+        days=days,
+        now=now,
     )
 
 
@@ -227,7 +235,13 @@ def test_an_imported_memory_that_is_here_already_changes_nothing(store: MemorySt
 def test_reviving_a_faded_record_by_its_text_is_in_the_audit(store: MemoryStore) -> None:
     add(store, entry("m1", "tea"))
     store.modify(ALICE, ["m1"], hidden, now=T0)
-    add(store, entry("m2", "tea"), again=lambda s: replace(s, status="active"), now=T0 + 5)
+    add(
+        store,
+        entry("m2", "tea"),
+        again=lambda s: replace(s, status="active"),
+        actions=lambda s: ["restore"],
+        now=T0 + 5,
+    )
     assert [(line.action, line.id, line.at) for line in store.audit(ALICE)] == [
         ("restore", "m1", T0 + 5)
     ]

@@ -15,6 +15,7 @@ from ebbmem import (
     Draft,
     Explanation,
     Forecast,
+    Imported,
     Memory,
     MemoryBank,
     Policy,
@@ -72,7 +73,7 @@ assert_type(bank.prune(dry_run=True), Pruned)
 assert_type(bank.forecast(7), list[Forecast])
 assert_type(bank.stats(), Stats)
 assert_type(bank.export_jsonl("out.jsonl"), int)
-assert_type(bank.import_file("in.jsonl"), dict[tuple[str, ...], int])
+assert_type(bank.import_file("in.jsonl"), dict[tuple[str, ...], Imported])
 assert_type(bank.reembed(None), int)
 assert_type(bank.backup("copy.db"), Path)
 assert_type(bank.diagnose(), dict[str, object])
