@@ -99,24 +99,36 @@ class KeywordIndex:
 
 
 def match(
-    postings: Postings, alive: NDArray[np.bool_], *, k1: float = K1, b: float = B
+    postings: Postings,
+    alive: NDArray[np.bool_],
+    *,
+    counted: Sequence[bool] | None = None,
+    k1: float = K1,
+    b: float = B,
 ) -> KeywordMatches:
-    """Score every document; those not `alive` score 0 and count for nothing."""
+    """Score every document; those not `alive` score 0 and count for nothing.
+
+    `counted` says which of the distinct terms make up coverage; None is all.
+    """
     total = int(alive.sum())
     scores = np.zeros(len(alive))
     coverage = np.zeros(len(alive))
     shared = np.zeros(len(alive))
     mean = float(postings.lengths[alive].mean()) if total else 1.0
     norms = k1 * (1.0 - b + b * postings.lengths / max(mean, 1e-9))
-    everything = 0.0
-    for documents, frequencies in zip(postings.documents, postings.frequencies, strict=True):
+    everything = whole = 0.0
+    shares = [True] * len(postings.documents) if counted is None else counted
+    for documents, frequencies, counts in zip(
+        postings.documents, postings.frequencies, shares, strict=True
+    ):
         living = alive[documents]
         documents, frequencies = documents[living], frequencies[living]
         df = len(documents)
         idf = float(np.log1p((total - df + 0.5) / (df + 0.5)))
         everything += idf
+        whole += idf * counts
         if df:
             scores[documents] += idf * frequencies * (k1 + 1.0) / (frequencies + norms[documents])
-            coverage[documents] += idf
+            coverage[documents] += idf * counts
             shared[documents] += 1.0
-    return KeywordMatches(scores, coverage / max(everything, 1e-9), shared, everything * (k1 + 1.0))
+    return KeywordMatches(scores, coverage / max(whole, 1e-9), shared, everything * (k1 + 1.0))

@@ -23,7 +23,7 @@ from ebbmem.policy import Policy
 from ebbmem.ranking import WEIGHTS, Evidence, Weights, combined, features, windowed
 from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
 from ebbmem.snapshot import Snapshot
-from ebbmem.text import keywords
+from ebbmem.text import is_pair, keywords
 
 __all__ = ["SHORTLIST", "Found", "Question", "Ranking", "search"]
 
@@ -306,7 +306,12 @@ def _ordered(
 def _signals(
     snapshot: Snapshot, postings: Postings, question: Question, alive: NDArray[np.bool_]
 ) -> _Signals:
-    matches = lexical.match(postings, alive[snapshot.passage_row])
+    counted = [not is_pair(term) for term in dict.fromkeys(question.terms)]
+    matches = lexical.match(
+        postings,
+        alive[snapshot.passage_row],
+        counted=counted if any(counted) else None,  # pairs repeat what their characters say
+    )
     similarity = by_passage = None
     if question.encoding is not None and snapshot.vectors is not None:
         assert snapshot.index is not None

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import Stemmer
 
-__all__ = ["CJK", "count_words", "keywords", "passages", "spoken", "words"]
+__all__ = ["CJK", "count_words", "is_pair", "keywords", "passages", "spoken", "words"]
 
 PASSAGE_WORDS = 80
 """Longest passage in words; late interaction and small encoders lose the rest of longer ones."""
@@ -85,6 +85,11 @@ def keywords(text: str) -> list[str]:
         elif word not in _STOP_WORDS:
             terms.append(_stem(word[:_LONGEST_TERM]))
     return terms
+
+
+def is_pair(term: str) -> bool:
+    """Whether a keyword is a pair of CJK characters."""
+    return len(term) == 2 and _IS_CJK.match(term) is not None
 
 
 def spoken(speaker: str | None, passage: str) -> str:
