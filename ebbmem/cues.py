@@ -10,9 +10,18 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ebbmem.text import words
+from ebbmem.text import keywords, words
 
-__all__ = ["LANGUAGES", "Cues", "DateCue", "Traits", "date_cue", "is_question", "traits"]
+__all__ = [
+    "LANGUAGES",
+    "Cues",
+    "DateCue",
+    "Traits",
+    "date_cue",
+    "is_date_word",
+    "is_question",
+    "traits",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,14 @@ _CHINESE_DATE = re.compile(
 _NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][a-z]+")
 
 
+_DATE_WORDS = frozenset(
+    keywords(
+        "january february march april may june july august september october november december "
+        "jan feb mar apr jun jul aug sep sept oct nov dec 年 月 日 号"
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What the wording of one text gives away."""
@@ -131,6 +148,11 @@ def is_question(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> bool:
     """Whether `text` asks something."""
     lowered = text.lower()
     return any(each["question"].search(lowered) for each in _compiled(languages))
+
+
+def is_date_word(term: str) -> bool:
+    """Whether a keyword is a number or a month, of which dates are made."""
+    return term.isdigit() or term in _DATE_WORDS
 
 
 def date_cue(question: str) -> DateCue | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ebbmem import lexical
 from ebbmem.arena import Arena
-from ebbmem.cues import DateCue, date_cue
+from ebbmem.cues import DateCue, date_cue, is_date_word
 from ebbmem.embedding.base import Encoding
 from ebbmem.graph import Edge, Reached, spread
 from ebbmem.lexical import Postings
@@ -306,7 +306,11 @@ def _ordered(
 def _signals(
     snapshot: Snapshot, postings: Postings, question: Question, alive: NDArray[np.bool_]
 ) -> _Signals:
-    counted = [not is_pair(term) for term in dict.fromkeys(question.terms)]
+    dated = question.date is not None  # then its words are answered by the date
+    counted = [
+        not (is_pair(term) or (dated and is_date_word(term)))
+        for term in dict.fromkeys(question.terms)
+    ]
     matches = lexical.match(
         postings,
         alive[snapshot.passage_row],
