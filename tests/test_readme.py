@@ -118,7 +118,7 @@ def test_the_first_example_holds_among_three_thousand(tmp_path: Path) -> None:
     ][:3000]
     with MemoryBank.open(tmp_path / "m.db", namespace="alice") as bank:
         bank.remember_many(noise)
-        wanted = bank.remember("I prefer tabs over spaces", importance=0.9)
+        wanted = bank.remember("I prefer tabs over spaces when I write code", importance=0.9)
         bank.remember_many([Draft(text="Our backend runs on Python with MongoDB")])
         hits = bank.recall("How should I format code?")
         assert hits[0].memory.id == wanted.id

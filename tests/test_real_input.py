@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ebbmem import MemoryBank
+from ebbmem.exchange import read_file
 
 DATA = Path(os.environ.get("EBBMEM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 LOCOMO = DATA / "locomo7.json"
@@ -62,3 +63,14 @@ def test_a_file_of_seven_conversations_becomes_seven_namespaces(tmp_path: Path) 
         assert first.stats().faded == 0
         assert first.recall(QUESTION, k=5)
         assert bank.stats().active == 0
+
+
+def test_the_readme_example_holds_among_three_thousand_turns_of_real_chat() -> None:
+    pytest.importorskip("onnxruntime", reason="needs the local embedder")
+    turns = [item.text for batch in read_file(LOCOMO) for item in batch.items]
+    with MemoryBank.open(namespace="alice", embedder="local") as bank:
+        bank.remember_many(list(dict.fromkeys(turns))[:3000])
+        wanted = bank.remember("I prefer tabs over spaces when I write code", importance=0.9)
+        bank.remember_many(["Our backend runs on Python with MongoDB", "Ines keeps the spare key"])
+        assert wanted.id in [hit.memory.id for hit in bank.recall("How should I format code?")]
+        assert bank.recall("What is the boiling point of tungsten?") == []
