@@ -99,10 +99,14 @@ def test_the_core_alone_finds_what_the_quickstart_says_it_does() -> None:
     from ebbmem import MemoryBank
 
     with MemoryBank.open(namespace="alice", embedder=None) as bank:
-        wanted = bank.remember("I prefer tabs over spaces")
+        wanted = bank.remember("I prefer tabs over spaces when I write code")
+        stack = bank.remember("Our backend runs on Python with MongoDB")
         bank.remember("My sister Ines keeps the spare key")
-        assert bank.recall("How should I format code?") == []
-        assert [hit.memory.id for hit in bank.recall("tabs or spaces?")] == [wanted.id]
+        assert [hit.memory.id for hit in bank.recall("How should I format code?")] == [wanted.id]
+        assert bank.recall("What is the boiling point of tungsten?") == []
+        assert bank.recall("Which database do we use?") == []
+        bank.reembed("local")
+        assert [hit.memory.id for hit in bank.recall("Which database do we use?")] == [stack.id]
 
 
 def test_the_first_example_holds_among_three_thousand(tmp_path: Path) -> None:
