@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -44,7 +45,7 @@ class Engine:
     """One open database. Raises what opening a store or choosing an embedder raises."""
 
     def __init__(self, path: str | Path, embedder: object) -> None:
-        new = not Path(path).exists()  # then what is refused leaves no file behind
+        new = not os.path.exists(path)  # then what is refused leaves no file behind
         chosen = resolve(embedder) if new or embedder != "auto" else None
         self.store: MemoryStore = SQLiteStore(str(path))
         try:

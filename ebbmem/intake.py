@@ -20,8 +20,7 @@ from ebbmem.lifecycle import with_deadline
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memory
 from ebbmem.salience import importance, salience
-from ebbmem.store.base import Entry, Passage
-from ebbmem.store.schema import state_of
+from ebbmem.store import Entry, Passage, state_of
 from ebbmem.text import keywords, passages, spoken
 
 __all__ = [

@@ -13,8 +13,7 @@ from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
 from ebbmem.opening import Opened
 from ebbmem.records import Memories, Memory
 from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
-from ebbmem.store import State
-from ebbmem.store.schema import state_of
+from ebbmem.store import State, state_of
 
 __all__ = ["Keeper", "check_ids"]
 

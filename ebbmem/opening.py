@@ -149,9 +149,13 @@ class Opened:
             edit=lambda state: lifecycle.with_deadline(state, policy),
         )
 
-    def _settling(self) -> Callable[[State, int], State]:
-        """Makes of a state what it is by now, though no pass has said so yet."""
-        days, policy = self._arena().active_days, self.policy
+    def _settling(self, days: Sequence[int] | None = None) -> Callable[[State, int], State]:
+        """Makes of a state what it is by now, though no pass has said so yet.
+
+        `days` are the days of use, where they have just been read.
+        """
+        days = self._arena().active_days if days is None else days
+        policy = self.policy
         return lambda state, now: lifecycle.settled(state, now, policy, days)
 
     def _run_daily_pass(self, now: int) -> None:

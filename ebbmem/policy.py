@@ -93,6 +93,8 @@ class Policy:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise InvalidInput(name, f"must be one of {allowed}, not {getattr(self, name)!r}")
+        if self.salience is not None and not callable(self.salience):
+            raise InvalidInput("salience", f"must be a function, not {self.salience!r}")
         if not isinstance(self.curve, DecayModel):
             raise InvalidInput("curve", f"must be a DecayModel, not {type(self.curve).__name__}")
         check_cosine("link_similarity", self.link_similarity)

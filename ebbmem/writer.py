@@ -110,8 +110,8 @@ class Writer(Keeper):
         """What writes them in one transaction. It asks nothing but the store: the arena must not
         learn what may yet be rolled back, nor be waited for with the store in hand."""
         days = [*intake.days_of(made), *days]
-        settle, policy = self._settling(), self.policy
-        known = self._arena().active_days
+        known = self._engine.arena(self.namespace).active_days  # of a moment ago, in `_made`
+        settle, policy = self._settling(known), self.policy
         told_late = any(day < day_of(now) and day not in known for day in days)
         revived: set[str] = set()
 

@@ -12,6 +12,7 @@ from ebbmem.store.base import (
     NamespaceInfo,
     Passage,
     State,
+    state_of,
 )
 from ebbmem.store.sqlite import SQLiteStore
 
@@ -26,4 +27,5 @@ __all__ = [
     "Passage",
     "SQLiteStore",
     "State",
+    "state_of",
 ]

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
+from ebbmem.clock import to_micros
 from ebbmem.embedding.base import Encoding, Fingerprint
 from ebbmem.records import Memory, Namespace, Status
 
@@ -20,11 +22,14 @@ __all__ = [
     "AuditLine",
     "Change",
     "Changes",
+    "Content",
+    "Edit",
     "Entry",
     "MemoryStore",
     "NamespaceInfo",
     "Passage",
     "State",
+    "state_of",
 ]
 
 
@@ -52,6 +57,27 @@ class State:
     def clock_start(self) -> int:
         """The instant from which time elapses."""
         return max(self.created_at, self.last_reinforced_at or self.created_at)
+
+
+def state_of(memory: Memory) -> State:
+    """The state a record carries, instants as integers."""
+    return State(
+        id=memory.id,
+        category=memory.category,
+        importance=memory.importance,
+        created_at=to_micros(memory.created_at),
+        last_reinforced_at=_micros(memory.last_reinforced_at),
+        recall_count=memory.recall_count,
+        fades_at=_micros(memory.fades_at),
+        status=memory.status,
+        faded_at=_micros(memory.faded_at),
+        pinned=memory.pinned,
+        held=memory.held,
+    )
+
+
+def _micros(instant: datetime | None) -> int | None:
+    return None if instant is None else to_micros(instant)
 
 
 @dataclass(frozen=True, slots=True)

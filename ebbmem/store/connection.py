@@ -53,7 +53,7 @@ class Connection:
         if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
             raise StoreError(path, f"needs SQLite 3.37, this Python has {sqlite3.sqlite_version}")
         with self._translated():
-            fresh = path != ":memory:" and not Path(path).exists()
+            fresh = path != ":memory:" and not os.path.exists(path)
             if fresh:  # private from the first byte on
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             self._db = sqlite3.connect(

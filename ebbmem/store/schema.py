@@ -30,7 +30,6 @@ __all__ = [
     "read_passage",
     "read_state",
     "split_namespace",
-    "state_of",
     "state_row",
     "unpack_days",
 ]
@@ -165,23 +164,6 @@ def state_row(state: State) -> tuple[object, ...]:
     )
 
 
-def state_of(memory: Memory) -> State:
-    """The state a record carries, instants as integers."""
-    return State(
-        id=memory.id,
-        category=memory.category,
-        importance=memory.importance,
-        created_at=to_micros(memory.created_at),
-        last_reinforced_at=_micros(memory.last_reinforced_at),
-        recall_count=memory.recall_count,
-        fades_at=_micros(memory.fades_at),
-        status=memory.status,
-        faded_at=_micros(memory.faded_at),
-        pinned=memory.pinned,
-        held=memory.held,
-    )
-
-
 def read_state(id_: str, row: Sequence[Any]) -> State:
     """From `STATE_COLUMNS`."""
     category, importance, created, reinforced, count, fades, status, faded, pinned, held = row
@@ -250,7 +232,3 @@ def read_passage(row: Sequence[Any]) -> Passage:
 
 def _instant(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
-
-
-def _micros(instant: datetime | None) -> int | None:
-    return None if instant is None else to_micros(instant)

@@ -12,7 +12,16 @@ from ebbmem.clock import DAY
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import FingerprintMismatch, Held, InvalidInput, NotFound, StoreError
 from ebbmem.records import Memory
-from ebbmem.store.base import Change, Changes, Content, Edit, Entry, Passage, State
+from ebbmem.store.base import (
+    Change,
+    Changes,
+    Content,
+    Edit,
+    Entry,
+    Passage,
+    State,
+    state_of,
+)
 from ebbmem.store.schema import (
     STATE_COLUMNS,
     digest,
@@ -22,7 +31,6 @@ from ebbmem.store.schema import (
     read_memory,
     read_passage,
     read_state,
-    state_of,
     state_row,
     unpack_days,
 )
