@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from builders import OpenBank
 from ebbmem import MemoryBank
 from ebbmem.testing import ManualClock
+
+settings.register_profile("ci", deadline=None, derandomize=True)  # the same cases every time
+if "CI" in os.environ:
+    settings.load_profile("ci")
 
 
 @pytest.fixture
