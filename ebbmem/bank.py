@@ -11,8 +11,9 @@ from ebbmem.checks import check_cosine, check_count, check_label, check_text
 from ebbmem.clock import day_of, from_micros
 from ebbmem.context import Context, render
 from ebbmem.errors import NotFound
+from ebbmem.finding import Question, Ranking
 from ebbmem.results import Explanation, Recollections
-from ebbmem.search import Question, Ranking, search
+from ebbmem.search import search
 from ebbmem.writer import Writer
 
 __all__ = ["MemoryBank"]

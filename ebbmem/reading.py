@@ -13,10 +13,10 @@ from ebbmem import lifecycle
 from ebbmem.checks import check_label, check_metadata
 from ebbmem.clock import DAY
 from ebbmem.errors import InvalidInput
+from ebbmem.finding import Ranking
 from ebbmem.policy import Policy
 from ebbmem.records import Memory, Namespace, Recollection, Step
 from ebbmem.results import Explanation, Stats
-from ebbmem.search import Ranking
 from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.store import MemoryStore, State
 
@@ -144,32 +144,10 @@ def explained(
     ranking: Ranking, row: int, k: int, records: Mapping[str, Memory], policy: Policy
 ) -> Explanation:
     """Why a row has its place, or none."""
-    snapshot = ranking.snapshot
-    id_ = snapshot.ids[row]
+    id_ = ranking.snapshot.ids[row]
     rank = next((i for i, (each, _) in enumerate(ranking.order, 1) if each == row), None)
     if rank is not None:
-        score = ranking.order[rank - 1][1]
-        mine = recollection(ranking, row, score, records[id_])
-        if rank <= k:
-            way = "through the graph" if mine.via else "directly"
-            reason = f"place {rank} with score {score:.3f}, found {way}"
-            return Explanation(
-                id=id_, outcome="recalled", reason=reason, rank=rank, recollection=mine
-            )
-        better = tuple(
-            recollection(ranking, each, worth, records[snapshot.ids[each]])
-            for each, worth in ranking.order[:k]
-            if snapshot.ids[each] in records
-        )
-        last = ranking.order[k - 1][1]
-        return Explanation(
-            id=id_,
-            outcome="outscored",
-            reason=f"place {rank} with score {score:.3f}; place {k} has {last:.3f}",
-            rank=rank,
-            recollection=mine,
-            better=better,
-        )
+        return _placed(ranking, row, rank, k, records)
     if not ranking.allowed[row]:
         return Explanation(
             id=id_, outcome="filtered", reason="the filters of this recall leave it out"
@@ -177,20 +155,54 @@ def explained(
     if ranking.hidden[row]:
         now = float(ranking.strength[row])
         reason = f"it has faded: strength {now:.3f}, hidden under {policy.fade_below}"
-        if snapshot.status[row] == FADED:
+        if ranking.snapshot.status[row] == FADED:
             reason = f"it has faded or was forgotten: strength {now:.3f}; restore() brings it back"
         return Explanation(id=id_, outcome="faded", reason=reason)
-    mine = recollection(ranking, row, 0.0, records[id_])
-    if ranking.candidate[row]:
-        reason = f"over {len(ranking.order)} others match the words or the meaning better"
-    elif mine.similarity is None:
-        reason = "it shares no word with the query, and there are no vectors to compare"
-    else:
-        reason = (
-            f"it shares no word with the query, and its similarity {mine.similarity:.3f} "
-            f"is under {ranking.threshold:.3f}"
+    return Explanation(
+        id=id_,
+        outcome="not a candidate",
+        reason=_missed(ranking, row),
+        recollection=recollection(ranking, row, 0.0, records[id_]),
+    )
+
+
+def _placed(
+    ranking: Ranking, row: int, rank: int, k: int, records: Mapping[str, Memory]
+) -> Explanation:
+    ids, score = ranking.snapshot.ids, ranking.order[rank - 1][1]
+    mine = recollection(ranking, row, score, records[ids[row]])
+    reason = f"place {rank} with score {score:.3f}"
+    if rank <= k:
+        way = "through the graph" if mine.via else "directly"
+        reason = f"{reason}, found {way}"
+        return Explanation(
+            id=ids[row], outcome="recalled", reason=reason, rank=rank, recollection=mine
         )
-    return Explanation(id=id_, outcome="not a candidate", reason=reason, recollection=mine)
+    return Explanation(
+        id=ids[row],
+        outcome="outscored",
+        reason=f"{reason}; place {k} has {ranking.order[k - 1][1]:.3f}",
+        rank=rank,
+        recollection=mine,
+        better=tuple(
+            recollection(ranking, each, worth, records[ids[each]])
+            for each, worth in ranking.order[:k]
+            if ids[each] in records
+        ),
+    )
+
+
+def _missed(ranking: Ranking, row: int) -> str:
+    similarity = ranking.signals.similarity
+    if ranking.candidate[row]:
+        return f"over {len(ranking.order)} others match the words or the meaning better"
+    words = "too few words" if ranking.signals.keyword[row] > 0.0 else "no word"
+    if similarity is None:
+        return f"it shares {words} with the query, and there are no vectors to compare"
+    return (
+        f"it shares {words} with the query, and its similarity {similarity[row]:.3f} "
+        f"is under {ranking.threshold:.3f}"
+    )
 
 
 def hidden_ids(snapshot: Snapshot, now: int, policy: Policy) -> set[str]:

@@ -8,24 +8,24 @@ the graph connects with the best of those; it fills places and never outscores i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import lexical
 from ebbmem.arena import Arena
-from ebbmem.cues import DateCue, date_cue, is_date_word
-from ebbmem.embedding.base import Encoding
+from ebbmem.cues import is_date_word
+from ebbmem.finding import Question, Ranking, Signals
 from ebbmem.graph import Edge, Reached, spread
 from ebbmem.lexical import Postings
 from ebbmem.policy import Policy
 from ebbmem.ranking import WEIGHTS, Evidence, Weights, combined, features, windowed
 from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
 from ebbmem.snapshot import Snapshot
-from ebbmem.text import is_pair, keywords
+from ebbmem.text import is_pair
 
-__all__ = ["SHORTLIST", "Found", "Question", "Ranking", "search"]
+__all__ = ["ENOUGH_WORDS", "SHORTLIST", "search"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,98 +41,6 @@ _QUANTILE = 0.95  # of a namespace's own similarities: what unrelated memories d
 _GUESS = 0.2  # that cosine, where nothing is known of the embedder yet
 _LINKED = 0.25  # of the way from there to identical: what is connected in the graph
 _SAMPLE = 64  # memories that stand for the rest when that quantile is taken
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query as search needs it; `encoding` None leaves keywords alone."""
-
-    terms: tuple[str, ...]
-    date: DateCue | None
-    encoding: Encoding | None
-
-    @classmethod
-    def of(cls, text: str, encoding: Encoding | None) -> Question:
-        return cls(tuple(keywords(text)), date_cue(text), encoding)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One row of a ranking with its parts; see `Recollection` for their meaning."""
-
-    row: int
-    score: float
-    relevance: float
-    similarity: float | None
-    interaction: float | None
-    keyword: float
-    bonuses: dict[str, float]
-    passage: int
-    via: Reached | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Everything a search found out, best first; `explain` reads it."""
-
-    snapshot: Snapshot
-    order: list[tuple[int, float]]
-    strength: Floats
-    hidden: NDArray[np.bool_]
-    allowed: NDArray[np.bool_]
-    candidate: NDArray[np.bool_]
-    threshold: float
-    signals: _Signals
-    relevance: dict[int, float]
-    bonuses: dict[str, tuple[float, dict[int, float]]]
-    reached: dict[int, Reached] = field(default_factory=dict)
-
-    def found(self, row: int, score: float) -> Found:
-        """The parts of one row."""
-        signals = self.signals
-        similarity = None if signals.similarity is None else float(signals.similarity[row])
-        return Found(
-            row=row,
-            score=score,
-            relevance=self.relevance.get(row, 0.0),
-            similarity=similarity,
-            interaction=signals.interaction.get(row) if signals.interaction is not None else None,
-            keyword=float(signals.keyword[row]) / max(signals.ceiling, 1e-9),
-            bonuses={
-                name: weight * values[row]
-                for name, (weight, values) in self.bonuses.items()
-                if row in values
-            },
-            passage=signals.best_passage(self.snapshot, row),
-            via=self.reached.get(row),
-        )
-
-    def direct(self, row: int) -> bool:
-        """Whether a row has its place by what it says, not through the graph."""
-        return row not in self.reached
-
-
-@dataclass(frozen=True, slots=True)
-class _Signals:
-    """Per row (n,) unless said: raw signals of round one."""
-
-    keyword: Floats
-    coverage: Floats
-    shared: Floats
-    ceiling: float
-    similarity: Floats | None
-    passage_keyword: Floats
-    passage_similarity: Floats | None
-    interaction: dict[int, float] | None = None
-
-    def best_passage(self, snapshot: Snapshot, row: int) -> int:
-        first, last = int(snapshot.passage_start[row]), int(snapshot.passage_start[row + 1])
-        if last - first == 1:
-            return first
-        worth = self.passage_keyword[first:last] / max(self.ceiling, 1e-9)
-        if self.passage_similarity is not None:
-            worth = worth + self.passage_similarity[first:last]
-        return first + int(np.argmax(worth))
 
 
 def search(
@@ -173,7 +81,7 @@ def search(
     return _ranked(arena, base, question, eligible, policy, k, background, weights)
 
 
-def _related(signals: _Signals, threshold: float) -> NDArray[np.bool_]:
+def _related(signals: Signals, threshold: float) -> NDArray[np.bool_]:
     """Round one: similar enough, or sharing enough of the question's words.
 
     One common word of several is how anything answers anything; a single CJK character too.
@@ -305,7 +213,7 @@ def _ordered(
 
 def _signals(
     snapshot: Snapshot, postings: Postings, question: Question, alive: NDArray[np.bool_]
-) -> _Signals:
+) -> Signals:
     dated = question.date is not None  # then its words are answered by the date
     counted = [
         not (is_pair(term) or (dated and is_date_word(term)))
@@ -322,7 +230,7 @@ def _signals(
         products = snapshot.index.inner_products(snapshot.vectors, question.encoding.vector)
         by_passage = np.clip(products.astype(np.float64), -1.0, 1.0)  # rounding goes beyond
         similarity = snapshot.best_passages(by_passage)
-    return _Signals(
+    return Signals(
         snapshot.best_passages(matches.scores),
         snapshot.best_passages(matches.coverage),
         snapshot.best_passages(matches.shared),

@@ -27,8 +27,9 @@ from ebbmem.arena import Arena
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding, quantise
+from ebbmem.finding import Question, Ranking
 from ebbmem.lifecycle import faded
-from ebbmem.search import Question, Ranking, search
+from ebbmem.search import search
 from ebbmem.store import Entry, Passage, SQLiteStore
 from ebbmem.testing import ManualClock, TableEmbedder
 from ebbmem.vectors import ExactIndex, FlatIndex

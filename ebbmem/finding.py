@@ -1,0 +1,110 @@
+"""What goes into a search and what comes out of it: values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebbmem.cues import DateCue, date_cue
+from ebbmem.embedding.base import Encoding
+from ebbmem.graph import Reached
+from ebbmem.snapshot import Snapshot
+from ebbmem.text import keywords
+
+__all__ = ["Found", "Question", "Ranking", "Signals"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as search needs it; `encoding` None leaves keywords alone."""
+
+    terms: tuple[str, ...]
+    date: DateCue | None
+    encoding: Encoding | None
+
+    @classmethod
+    def of(cls, text: str, encoding: Encoding | None) -> Question:
+        return cls(tuple(keywords(text)), date_cue(text), encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One row of a ranking with its parts; see `Recollection` for their meaning."""
+
+    row: int
+    score: float
+    relevance: float
+    similarity: float | None
+    interaction: float | None
+    keyword: float
+    bonuses: dict[str, float]
+    passage: int
+    via: Reached | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Per row (n,) unless said: raw signals of round one."""
+
+    keyword: Floats
+    coverage: Floats
+    shared: Floats
+    ceiling: float
+    similarity: Floats | None
+    passage_keyword: Floats
+    passage_similarity: Floats | None
+    interaction: dict[int, float] | None = None
+
+    def best_passage(self, snapshot: Snapshot, row: int) -> int:
+        first, last = int(snapshot.passage_start[row]), int(snapshot.passage_start[row + 1])
+        if last - first == 1:
+            return first
+        worth = self.passage_keyword[first:last] / max(self.ceiling, 1e-9)
+        if self.passage_similarity is not None:
+            worth = worth + self.passage_similarity[first:last]
+        return first + int(np.argmax(worth))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Everything a search found out, best first; `explain` reads it."""
+
+    snapshot: Snapshot
+    order: list[tuple[int, float]]
+    strength: Floats
+    hidden: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    candidate: NDArray[np.bool_]
+    threshold: float
+    signals: Signals
+    relevance: dict[int, float]
+    bonuses: dict[str, tuple[float, dict[int, float]]]
+    reached: dict[int, Reached] = field(default_factory=dict)
+
+    def found(self, row: int, score: float) -> Found:
+        """The parts of one row."""
+        signals = self.signals
+        similarity = None if signals.similarity is None else float(signals.similarity[row])
+        return Found(
+            row=row,
+            score=score,
+            relevance=self.relevance.get(row, 0.0),
+            similarity=similarity,
+            interaction=signals.interaction.get(row) if signals.interaction is not None else None,
+            keyword=float(signals.keyword[row]) / max(signals.ceiling, 1e-9),
+            bonuses={
+                name: weight * values[row]
+                for name, (weight, values) in self.bonuses.items()
+                if row in values
+            },
+            passage=signals.best_passage(self.snapshot, row),
+            via=self.reached.get(row),
+        )
+
+    def direct(self, row: int) -> bool:
+        """Whether a row has its place by what it says, not through the graph."""
+        return row not in self.reached
