@@ -23,32 +23,34 @@ from ebbmem.store.base import (
     State,
 )
 from ebbmem.store.connection import Connection
+from ebbmem.store.reads import (
+    STALE,
+    current_embedder,
+    find_embedder,
+    find_text,
+    json_list,
+    metadata_matcher,
+    read_changes,
+    read_memories,
+    read_states,
+    require_memory,
+)
 from ebbmem.store.schema import (
     digest,
     join_namespace,
     split_namespace,
 )
-from ebbmem.store.statements import (
-    STALE,
-    current_embedder,
+from ebbmem.store.writes import (
     drop_tombstones,
     edit_states,
     erase_rows,
-    find_embedder,
-    find_text,
     insert_embedder,
     insert_entry,
     insert_passages,
-    json_list,
     log_changes,
     mark_days,
-    metadata_matcher,
     next_seq,
-    read_changes,
-    read_memories,
-    read_states,
     require_embedder,
-    require_memory,
     update_memory,
     write_audit,
 )
