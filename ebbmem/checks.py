@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ebbmem.errors import InvalidInput
@@ -18,6 +19,7 @@ __all__ = [
     "check_label",
     "check_metadata",
     "check_namespace",
+    "check_path",
     "check_text",
     "check_whole",
     "is_number",
@@ -96,6 +98,15 @@ def check_namespace(value: object) -> tuple[str, ...]:
     if not checked:
         raise InvalidInput("namespace", f"must be a name or a tuple of names, not {value!r}")
     return checked
+
+
+def check_path(value: object) -> str | Path:
+    """`value` if it can name a file."""
+    if not isinstance(value, str | Path):
+        raise InvalidInput("path", f"must be a path, not {type(value).__name__}")
+    if not str(value).strip() or "\0" in str(value):
+        raise InvalidInput("path", "is blank or holds a NUL")
+    return value
 
 
 def check_metadata(value: object, name: str = "metadata") -> dict[str, Any]:

@@ -11,7 +11,17 @@ from datetime import UTC, datetime, timedelta
 
 from ebbmem.errors import InvalidInput
 
-__all__ = ["DAY", "Clock", "day_of", "from_micros", "micros", "to_micros", "utc", "utc_now"]
+__all__ = [
+    "DAY",
+    "Clock",
+    "day_of",
+    "from_micros",
+    "micros",
+    "read_clock",
+    "to_micros",
+    "utc",
+    "utc_now",
+]
 
 
 Clock = Callable[[], datetime]
@@ -38,6 +48,13 @@ def utc(value: datetime, field: str) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(field, "lies outside the years 1 to 9999") from None
+
+
+def read_clock(clock: Clock) -> int:
+    """The instant a clock shows, in microseconds; raises `InvalidInput` naming the clock."""
+    if not callable(clock):
+        raise InvalidInput("clock", f"must be a function, not {type(clock).__name__}")
+    return to_micros(utc(clock(), "clock"))
 
 
 def to_micros(value: datetime) -> int:

@@ -33,7 +33,7 @@ def run(
         )
         faded.extend(state.id for state in changed if state.status == "faded")
     erased: list[str] = []
-    before = now if policy.on_fade == "erase" else now - micros(policy.purge_after)
+    before = _purge_before(policy, now)
     while ids := store.purgeable(ns, before, limit=_BATCH):
         try:
             store.erase(ns, ids, action="purge", now=now)
@@ -53,9 +53,14 @@ def preview(
         for state in store.states(ns, store.due(ns, now, limit=everything))
     ]
     faded = tuple(state.id for state in states if state.status == "faded")
-    before = now if policy.on_fade == "erase" else now - micros(policy.purge_after)
+    before = _purge_before(policy, now)
     erased = tuple(store.purgeable(ns, before, limit=everything))
-    if policy.on_fade == "erase" or not policy.purge_after:
+    if before >= now:
         held = {state.id for state in states if state.held}
         erased += tuple(id_ for id_ in faded if id_ not in held)
     return Pruned(faded=faded, erased=erased, dry_run=True)
+
+
+def _purge_before(policy: Policy, now: int) -> int:
+    """What faded by this instant is let go."""
+    return now if policy.on_fade == "erase" else now - micros(policy.purge_after)

@@ -15,11 +15,11 @@ from ebbmem import intake
 from ebbmem.arena import Arena
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint
 from ebbmem.embedding.choose import BUILT_IN, resolve
-from ebbmem.errors import FingerprintMismatch, MissingExtra
+from ebbmem.errors import MissingExtra
 from ebbmem.intake import Progress
 from ebbmem.records import Namespace
-from ebbmem.store import MemoryStore, Passage, SQLiteStore
-from ebbmem.text import passages, spoken
+from ebbmem.store import MemoryStore, SQLiteStore
+from ebbmem.text import passages
 
 __all__ = ["KEYWORDS_ALONE", "Encoded", "Engine"]
 
@@ -60,9 +60,8 @@ class Engine:
 
     def _checked(self, encoder: Encoder | None) -> Encoder | None:
         stored = self.store.fingerprint()
-        given = KEYWORDS_ALONE if encoder is None else encoder.fingerprint
-        if stored is not None and not stored.accepts(given):
-            raise FingerprintMismatch(str(stored), str(given))
+        if stored is not None:
+            stored.require(self._fingerprint(encoder))
         return encoder
 
     def _as_before(self) -> Encoder | None:
@@ -168,9 +167,7 @@ class Engine:
         stored = arena.embedder
         if stored is None or encoded.encodings is None:
             return
-        mine = replace(encoded.fingerprint, dimension=len(encoded.encodings[0].vector))
-        if not stored.accepts(mine):
-            raise FingerprintMismatch(str(stored), str(mine))
+        stored.require(replace(encoded.fingerprint, dimension=len(encoded.encodings[0].vector)))
 
     def reembed(self, embedder: object, progress: Progress | None) -> int:
         """Give every memory of the file vectors of another embedder; returns how many it made.
@@ -193,15 +190,15 @@ class Engine:
                 continue
             cut = [passages(text) for _, _, text, _ in stale]
             texts = [
-                spoken(speaker, text[start:stop])
+                each
                 for (_, _, text, speaker), parts in zip(stale, cut, strict=True)
-                for start, stop in parts
+                for each in intake.spoken_parts(speaker, text, parts)
             ]
             made = iter(intake.encode(encoder, texts, None))
             self.store.put_vectors(
                 encoder.fingerprint,
                 [
-                    (ns, id_, text, tuple(Passage(*span, next(made)) for span in parts))
+                    (ns, id_, text, intake.as_passages(parts, made))
                     for (ns, id_, text, _), parts in zip(stale, cut, strict=True)
                 ],
             )

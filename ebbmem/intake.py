@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import repeat
 
 from ebbmem.arena import Arena
 from ebbmem.checks import check_fraction
@@ -25,6 +26,7 @@ from ebbmem.text import keywords, passages, spoken
 
 __all__ = [
     "Progress",
+    "as_passages",
     "batches",
     "checked",
     "days_of",
@@ -33,6 +35,7 @@ __all__ = [
     "listed",
     "new_id",
     "spans",
+    "spoken_parts",
     "texts_to_encode",
 ]
 
@@ -92,10 +95,20 @@ def spans(drafts: Sequence[Draft | Memory]) -> list[Spans]:
 def texts_to_encode(drafts: Sequence[Draft | Memory], cut: Sequence[Spans]) -> list[str]:
     """Every passage as an encoder reads it, in order."""
     return [
-        spoken(each.speaker, each.text[start:stop])
+        text
         for each, parts in zip(drafts, cut, strict=True)
-        for start, stop in parts
+        for text in spoken_parts(each.speaker, each.text, parts)
     ]
+
+
+def spoken_parts(speaker: str | None, text: str, parts: Spans) -> list[str]:
+    """The passages of one text as they are indexed."""
+    return [spoken(speaker, text[start:stop]) for start, stop in parts]
+
+
+def as_passages(parts: Spans, encodings: Iterator[Encoding | None]) -> tuple[Passage, ...]:
+    """Spans with the encodings that come next."""
+    return tuple(Passage(start, stop, next(encodings)) for start, stop in parts)
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -125,13 +138,10 @@ def entries(
 ) -> list[Entry]:
     """Drafts become memories: with an id, an importance, a time, and their passages."""
     weigh = _Weigher(arena, policy)
-    remaining = None if encodings is None else iter(encodings)
+    remaining = iter(encodings) if encodings is not None else repeat(None)
     made = []
     for draft, parts in zip(drafts, cut, strict=True):
-        found = tuple(
-            Passage(start, stop, None if remaining is None else next(remaining))
-            for start, stop in parts
-        )
+        found = as_passages(parts, remaining)
         weight = weigh(draft)
         memory = draft if isinstance(draft, Memory) else _memory(draft, weight, now)
         deadline = with_deadline(state_of(memory), policy).fades_at

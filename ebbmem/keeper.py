@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ebbmem import daily, lifecycle, reading
 from ebbmem.checks import check_count, check_fraction, check_label, is_number
 from ebbmem.clock import day_of, from_micros
 from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
 from ebbmem.opening import Opened
+from ebbmem.policy import Policy
 from ebbmem.records import Memories, Memory
 from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
 from ebbmem.store import State, state_of
 
 __all__ = ["Keeper", "check_ids"]
+
+Asked = TypeVar("Asked")
 
 
 class Keeper(Opened):
@@ -215,20 +218,16 @@ class Keeper(Opened):
         source: str | None,
         where: Mapping[str, Any] | None,
     ) -> reading.Filters:
-        """Filters, by a policy that knows what others registered meanwhile."""
-        try:
-            return reading.Filters.of(self.policy, category, source, where)
-        except UnknownCategory:
-            self._arena()
-            return reading.Filters.of(self.policy, category, source, where)
+        """What a caller lets through, checked."""
+        return self._knowing(lambda policy: reading.Filters.of(policy, category, source, where))
 
-    def _known_category(self, name: object) -> str:
-        """The same for one category."""
+    def _knowing(self, ask: Callable[[Policy], Asked]) -> Asked:
+        """Ask a policy that knows the categories which others registered meanwhile."""
         try:
-            return self.policy.category(name).name
+            return ask(self.policy)
         except UnknownCategory:
             self._arena()
-            return self.policy.category(name).name
+            return ask(self.policy)
 
     def _modify(
         self,

@@ -8,8 +8,8 @@ from typing import Self
 
 from ebbmem import daily, lifecycle
 from ebbmem.arena import Arena
-from ebbmem.checks import check_namespace
-from ebbmem.clock import Clock, micros, to_micros, utc, utc_now
+from ebbmem.checks import check_namespace, check_path
+from ebbmem.clock import Clock, micros, read_clock, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Engine
 from ebbmem.errors import InvalidInput
@@ -66,7 +66,7 @@ class Opened:
         check_path(path)
         if not (policy is None or isinstance(policy, Policy)):
             raise InvalidInput("policy", f"must be a Policy, not {type(policy).__name__}")
-        read(clock)
+        read_clock(clock)
         engine = Engine(path, embedder)
         try:
             return cls._at(engine, ns, policy, clock, maintain=maintain)
@@ -130,7 +130,7 @@ class Opened:
         return self._engine.fingerprint
 
     def _now(self) -> int:
-        return read(self._clock)
+        return read_clock(self._clock)
 
     def _arena(self) -> Arena:
         arena = self._engine.arena(self.namespace)
@@ -167,18 +167,3 @@ class Opened:
         if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
             days = self._arena().active_days
             daily.run(self._store, self.namespace, self.policy, days, now)
-
-
-def read(clock: Clock) -> int:
-    """The instant a clock shows; raises `InvalidInput` naming the clock."""
-    if not callable(clock):
-        raise InvalidInput("clock", f"must be a function, not {type(clock).__name__}")
-    return to_micros(utc(clock(), "clock"))
-
-
-def check_path(path: object) -> None:
-    """A name a file can have."""
-    if not isinstance(path, str | Path):
-        raise InvalidInput("path", f"must be a path, not {type(path).__name__}")
-    if not str(path).strip() or "\0" in str(path):
-        raise InvalidInput("path", "is blank or holds a NUL")

@@ -86,6 +86,7 @@ class Evidence:
 
     Attributes:
         rough: relevance by keywords and vector, 0 for rows that may not be shown.
+        previous, near: `windowed` of it.
         coverage: idf share of the query's terms that a row holds.
         before, after: neighbours in the same source, -1 none.
         source: -1 none.
@@ -99,6 +100,8 @@ class Evidence:
 
     rows: Ints
     rough: Floats
+    previous: Floats
+    near: Floats
     coverage: Floats
     before: Ints
     after: Ints
@@ -133,13 +136,12 @@ def features(evidence: Evidence, weights: Weights = WEIGHTS) -> dict[str, tuple[
 
 
 def _neighbours(evidence: Evidence) -> Floats:
-    return windowed(evidence.rough, evidence.before, evidence.after)[1][evidence.rows]
+    return evidence.near[evidence.rows]
 
 
 def _answer(evidence: Evidence) -> Floats:
-    previous, _ = windowed(evidence.rough, evidence.before, evidence.after)
     asked = (evidence.before >= 0) & evidence.question[evidence.before]
-    return np.where(asked, previous, 0.0)[evidence.rows]
+    return np.where(asked, evidence.previous, 0.0)[evidence.rows]
 
 
 def _session(evidence: Evidence) -> Floats:

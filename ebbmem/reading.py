@@ -206,8 +206,9 @@ def _missed(ranking: Ranking, row: int) -> str:
 
 
 def hidden_ids(snapshot: Snapshot, now: int, policy: Policy) -> set[str]:
-    """The same as ids."""
-    return {snapshot.ids[row] for row in np.flatnonzero(snapshot.hidden(now, policy)).tolist()}
+    """Of the memories that recall does not show."""
+    hidden = snapshot.hidden(snapshot.strengths(now, policy), policy)
+    return {snapshot.ids[row] for row in np.flatnonzero(hidden).tolist()}
 
 
 def retention(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> float:
@@ -225,9 +226,9 @@ def due_within(
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
     ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
     left = np.maximum(lifetimes - elapsed, 0.0) + ahead
-    mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~snapshot.hidden(now, policy)
-    rows = np.flatnonzero(mortal & (left <= days))
     strength = snapshot.strengths(now, policy)
+    mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~snapshot.hidden(strength, policy)
+    rows = np.flatnonzero(mortal & (left <= days))
     due = [(snapshot.ids[row], float(strength[row]), now + int(left[row] * DAY)) for row in rows]
     return sorted(due, key=lambda each: (each[2], each[0]))
 
@@ -235,10 +236,10 @@ def due_within(
 def stats(ns: Namespace, snapshot: Snapshot, now: int, policy: Policy, embedder: str) -> Stats:
     """One namespace in numbers."""
     alive = snapshot.alive()
-    faded = snapshot.hidden(now, policy)
+    strength = snapshot.strengths(now, policy)
+    faded = snapshot.hidden(strength, policy)
     active = alive & ~faded
     numbers = np.bincount(snapshot.category[alive], minlength=len(snapshot.categories))
-    strength = snapshot.strengths(now, policy)
     return Stats(
         namespace=ns,
         active=int(active.sum()),

@@ -68,10 +68,10 @@ def search(
     snapshot, postings = arena.view(question.terms)
     alive = snapshot.alive()
     strength = snapshot.strengths(now, policy)
-    hidden = snapshot.hidden(now, policy)
+    hidden = snapshot.hidden(strength, policy)
     passing = np.ones(len(alive), bool) if allowed is None else allowed(snapshot)
     eligible = alive & passing & (include_faded | ~hidden)
-    signals = _signals(snapshot, postings, question, alive)
+    signals = _signals(snapshot, postings, question)
     background = _background(snapshot, unrelated)
     threshold = background if min_similarity is None else min_similarity
     candidate = eligible & _related(signals, threshold)
@@ -105,7 +105,9 @@ def _ranked(
     snapshot = base.snapshot
     first = _first_round(base, eligible)
     rough = np.where(eligible, mixed(first), 0.0)
-    rows = _shortlist(base, rough, max(SHORTLIST, k))
+    previous, near = windowed(rough, snapshot.before, snapshot.after)
+    worth = rough + 0.5 * snapshot.conversational * near
+    rows = _shortlist(base, worth, max(SHORTLIST, k))
     mix = {name: values[rows] for name, values in first.items()}
     pool = _with_background(rows, rough, eligible)
     interaction = _interaction(arena, snapshot, question, pool)
@@ -113,7 +115,23 @@ def _ranked(
         mix["interaction"] = scaled(interaction, interaction)[np.isin(pool, rows)]
     relevance = mixed(mix)
     chosen = replace(weights, strength=weights.strength if policy.ranking == "bonus" else 0.0)
-    bonuses = features(_evidence(base, question, eligible, rough, rows), chosen)
+    evidence = Evidence(
+        rows=rows,
+        rough=rough,
+        previous=previous,
+        near=near,
+        coverage=base.signals.coverage,
+        before=snapshot.before,
+        after=snapshot.after,
+        source=snapshot.source,
+        question=snapshot.question,
+        created=snapshot.created,
+        strength=base.strength,
+        eligible=eligible,
+        conversational=snapshot.conversational,
+        date=question.date,
+    )
+    bonuses = features(evidence, chosen)
     scores = combined(relevance, bonuses)
     if policy.ranking == "product":
         scores = scores * np.clip(base.strength[rows], 0.0, 1.0)
@@ -156,14 +174,11 @@ def _first_round(base: Ranking, eligible: NDArray[np.bool_]) -> dict[str, Floats
     return first
 
 
-def _shortlist(base: Ranking, rough: Floats, limit: int) -> Ints:
-    """The best candidates by the first round and what stands beside them, ascending."""
-    snapshot = base.snapshot
-    _, near = windowed(rough, snapshot.before, snapshot.after)
+def _shortlist(base: Ranking, worth: Floats, limit: int) -> Ints:
+    """The best candidates, ascending by number."""
     rows = np.flatnonzero(base.candidate)
     if len(rows) > limit:
-        worth = (rough + 0.5 * snapshot.conversational * near)[rows]
-        rows = rows[np.argpartition(-worth, limit - 1)[:limit]]
+        rows = rows[np.argpartition(-worth[rows], limit - 1)[:limit]]
     return np.sort(rows)
 
 
@@ -179,26 +194,6 @@ def _with_background(rows: Ints, rough: Floats, eligible: NDArray[np.bool_]) -> 
     return np.sort(np.concatenate((rows, others)))
 
 
-def _evidence(
-    base: Ranking, question: Question, eligible: NDArray[np.bool_], rough: Floats, rows: Ints
-) -> Evidence:
-    snapshot = base.snapshot
-    return Evidence(
-        rows=rows,
-        rough=rough,
-        coverage=base.signals.coverage,
-        before=snapshot.before,
-        after=snapshot.after,
-        source=snapshot.source,
-        question=snapshot.question,
-        created=snapshot.created,
-        strength=base.strength,
-        eligible=eligible,
-        conversational=snapshot.conversational,
-        date=question.date,
-    )
-
-
 def _ordered(
     snapshot: Snapshot, direct: dict[int, float], reached: dict[int, Reached]
 ) -> list[tuple[int, float]]:
@@ -211,9 +206,7 @@ def _ordered(
     return [(row, scores[row]) for row in sorted(scores, key=place)]
 
 
-def _signals(
-    snapshot: Snapshot, postings: Postings, question: Question, alive: NDArray[np.bool_]
-) -> Signals:
+def _signals(snapshot: Snapshot, postings: Postings, question: Question) -> Signals:
     dated = question.date is not None  # then its words are answered by the date
     counted = [
         not (is_pair(term) or (dated and is_date_word(term)))
@@ -221,13 +214,13 @@ def _signals(
     ]
     matches = lexical.match(
         postings,
-        alive[snapshot.passage_row],
+        snapshot.living_passages(),
         counted=counted if any(counted) else None,  # pairs repeat what their characters say
     )
     similarity = by_passage = None
-    if question.encoding is not None and snapshot.vectors is not None:
-        assert snapshot.index is not None
-        products = snapshot.index.inner_products(snapshot.vectors, question.encoding.vector)
+    index, vectors = snapshot.index, snapshot.vectors
+    if question.encoding is not None and index is not None and vectors is not None:
+        products = index.inner_products(vectors, question.encoding.vector)
         by_passage = np.clip(products.astype(np.float64), -1.0, 1.0)  # rounding goes beyond
         similarity = snapshot.best_passages(by_passage)
     return Signals(
@@ -251,7 +244,7 @@ def _interaction(arena: Arena, snapshot: Snapshot, question: Question, rows: Int
         return None
     query = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-6)
     frequency = arena.piece_frequency(encoding.tokens.ids)
-    weights = idf_weights(frequency, int(snapshot.alive()[snapshot.passage_row].sum()))
+    weights = idf_weights(frequency, int(snapshot.living_passages().sum()))
     first, last = snapshot.passage_start[rows], snapshot.passage_start[rows + 1]
     counts = last - first
     offsets = np.cumsum(counts) - counts
@@ -294,7 +287,7 @@ def _background(snapshot: Snapshot, known: float | None) -> float:
         return 1.0
     if known is not None:
         return known
-    living = np.flatnonzero(snapshot.alive()[snapshot.passage_row])
+    living = np.flatnonzero(snapshot.living_passages())
     if len(living) < _SAMPLE:
         return _GUESS
     sample = vectors[living[:: max(len(living) // _SAMPLE, 1)][:_SAMPLE]]

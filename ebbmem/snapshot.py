@@ -62,6 +62,10 @@ class Snapshot:
         """(n,) rows that exist, faded ones included."""
         return np.asarray(self.status != GONE)
 
+    def living_passages(self) -> NDArray[np.bool_]:
+        """(p,) passages of rows that exist."""
+        return np.asarray(self.alive()[self.passage_row])
+
     def base_rates(self, policy: Policy) -> NDArray[np.float64]:
         """(n,) decay per day at importance 0, as a policy has the categories."""
         known = [policy.category(name).base_rate for name in self.categories]
@@ -72,9 +76,9 @@ class Snapshot:
         elapsed = elapsed_days(self.started, now, policy, self.active_days)
         return policy.strength(self.base_rates(policy), self.importance, self.count, elapsed)
 
-    def hidden(self, now: int, policy: Policy) -> NDArray[np.bool_]:
-        """(n,) rows that recall does not show: faded by the pass, or by now."""
-        weak = ~self.pinned & (self.strengths(now, policy) < policy.fade_below)
+    def hidden(self, strengths: NDArray[np.float64], policy: Policy) -> NDArray[np.bool_]:
+        """(n,) rows that recall does not show at these strengths: faded by the pass, or by now."""
+        weak = ~self.pinned & (strengths < policy.fade_below)
         return np.asarray((self.status == FADED) | ((self.status == ACTIVE) & weak))
 
     def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -82,11 +83,7 @@ class Writer(Keeper):
     def _checked(self, drafts: Iterable[Draft | Memory | str]) -> list[Draft | Memory]:
         """What can be kept, by a policy that knows what others registered meanwhile."""
         items = intake.listed(drafts)
-        try:
-            return intake.checked(items, self.policy)
-        except UnknownCategory:
-            self._arena()
-            return intake.checked(items, self.policy)
+        return self._knowing(lambda policy: intake.checked(items, policy))
 
     def _made(
         self,
@@ -109,10 +106,10 @@ class Writer(Keeper):
     ) -> Callable[[], list[Added]]:
         """What writes them in one transaction. It asks nothing but the store: the arena must not
         learn what may yet be rolled back, nor be waited for with the store in hand."""
-        days = [*intake.days_of(made), *days]
+        told = {*intake.days_of(made), *days}
         known = self._engine.arena(self.namespace).active_days  # of a moment ago, in `_made`
         settle, policy = self._settling(known), self.policy
-        told_late = any(day < day_of(now) and day not in known for day in days)
+        told_late = any(day < day_of(now) for day in told.difference(known))
         revived: set[str] = set()
 
         def again(state: State) -> State:
@@ -130,7 +127,7 @@ class Writer(Keeper):
                     fingerprint=fingerprint,
                     again=again,
                     actions=lambda state: ["restore"] if state.id in revived else [],
-                    days=days,
+                    days=sorted(told),
                     now=now,
                 )
                 if told_late and policy.timeline == "active":
@@ -176,7 +173,7 @@ class Writer(Keeper):
         """The fields to change, checked."""
         checks: dict[str, Callable[[Any], Any]] = {
             "text": lambda value: check_text("text", value),
-            "category": lambda value: self._known_category(value),
+            "category": lambda name: self._knowing(lambda policy: policy.category(name).name),
             "importance": lambda value: check_fraction("importance", value),
             "speaker": lambda value: check_label("speaker", value),
             "metadata": check_metadata,
@@ -205,12 +202,11 @@ class Writer(Keeper):
             now=now,
         )
 
-    def _passages(self, memory: Memory) -> tuple[list[Passage], Fingerprint]:
+    def _passages(self, memory: Memory) -> tuple[tuple[Passage, ...], Fingerprint]:
         [cut] = intake.spans([memory])
         encoded = self._engine.encoded(intake.texts_to_encode([memory], [cut]), None)
-        encodings = iter(encoded.encodings or ())
-        passages = [Passage(*span, next(encodings, None)) for span in cut]
-        return passages, encoded.fingerprint
+        encodings = repeat(None) if encoded.encodings is None else iter(encoded.encodings)
+        return intake.as_passages(cut, encodings), encoded.fingerprint
 
     # -- moving and keeping ------------------------------------------------------------------
 

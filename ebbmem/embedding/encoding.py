@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem.checks import check_label, is_number
-from ebbmem.errors import EmbeddingError, InvalidInput
+from ebbmem.errors import EmbeddingError, FingerprintMismatch, InvalidInput
 
 __all__ = ["Encoding", "Fingerprint", "TokenVectors", "encodings", "quantise"]
 
@@ -47,6 +47,11 @@ class Fingerprint:
             return True
         ours = (self.dimension, self.token_dimension)
         return ours == (other.dimension, other.token_dimension)
+
+    def require(self, other: Fingerprint) -> None:
+        """Raise `FingerprintMismatch` naming both unless vectors of `other` are accepted."""
+        if not self.accepts(other):
+            raise FingerprintMismatch(str(self), str(other))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -105,16 +105,20 @@ def read_changes(db: sqlite3.Connection, key: str, since: int) -> Changes:
     return Changes(seq, False, unpack_days(days), current, policy, tuple(changed))
 
 
-def read_states(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> list[State]:
+def read_states(
+    db: sqlite3.Connection, key: str, ids: Sequence[str], *, missing_ok: bool = False
+) -> list[State]:
+    """States in the order of `ids`; one that is missing is `NotFound`, or passed over."""
     rows = db.execute(
         f"SELECT m.id, {STATE_COLUMNS} FROM {JOINED} "
         "WHERE m.ns = ? AND m.id IN (SELECT value FROM json_each(?))",
         (key, json_list(ids)),
     ).fetchall()
     found = {row[0]: read_state(row[0], row[1:]) for row in rows}
-    if missing := [id_ for id_ in ids if id_ not in found]:
+    missing = [id_ for id_ in ids if id_ not in found]
+    if missing and not missing_ok:
         raise NotFound(missing)
-    return [found[id_] for id_ in dict.fromkeys(ids)]
+    return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
 
 def read_memories(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> dict[str, Memory]:

@@ -194,8 +194,7 @@ class SQLiteStore:
             seq = next_seq(db, key, None)
             if day is not None:
                 mark_days(db, key, [day])
-            there = read_memories(db, key, ids) if missing_ok else ids
-            changed = edit_states(db, key, [id_ for id_ in ids if id_ in there], edit, seq)
+            changed = edit_states(db, key, ids, edit, seq, missing_ok=missing_ok)
             log_changes(db, key, changed, actions, now)
         return changed
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ebbmem.clock import DAY
 from ebbmem.embedding.base import Fingerprint
-from ebbmem.errors import FingerprintMismatch, Held, InvalidInput, StoreError
+from ebbmem.errors import Held, InvalidInput, StoreError
 from ebbmem.records import Memory
 from ebbmem.store.base import (
     Edit,
@@ -19,11 +19,11 @@ from ebbmem.store.base import (
 )
 from ebbmem.store.reads import (
     current_embedder,
+    find_text,
     json_list,
     read_states,
 )
 from ebbmem.store.schema import (
-    digest,
     memory_row,
     pack_days,
     passage_row,
@@ -111,10 +111,16 @@ def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -
 
 
 def edit_states(
-    db: sqlite3.Connection, key: str, ids: Sequence[str], edit: Edit, seq: int
+    db: sqlite3.Connection,
+    key: str,
+    ids: Sequence[str],
+    edit: Edit,
+    seq: int,
+    *,
+    missing_ok: bool = False,
 ) -> list[State]:
     changed = []
-    for state in read_states(db, key, ids):
+    for state in read_states(db, key, ids, missing_ok=missing_ok):
         edited = edit(state)
         if edited != state:
             changed.append(edited)
@@ -142,12 +148,9 @@ def _insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
 
 def update_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
     """Write the content columns of a memory that exists."""
-    same = db.execute(
-        "SELECT id FROM memory WHERE ns = ? AND digest = ? AND id != ?",
-        (key, digest(memory.text), memory.id),
-    ).fetchone()
-    if same is not None:
-        raise InvalidInput("text", f"is already that of memory {same[0]!r}")
+    same = find_text(db, key, memory.text)
+    if same not in (None, memory.id):
+        raise InvalidInput("text", f"is already that of memory {same!r}")
     db.execute(
         "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
         "position = ?, speaker = ?, created_at = ?, metadata = ? WHERE ns = ? AND id = ?",
@@ -179,8 +182,10 @@ def log_changes(
     now: int,
 ) -> None:
     """A line in the audit trail for everything that was done to each."""
-    for state in changed if actions is not None else ():
-        for action in actions(state) if actions is not None else ():
+    if actions is None:
+        return
+    for state in changed:
+        for action in actions(state):
             write_audit(db, key, now, action, [state.id])
 
 
@@ -211,8 +216,7 @@ def require_embedder(db: sqlite3.Connection, given: Fingerprint) -> int:
     current = current_embedder(db)
     if current is None:
         return insert_embedder(db, given, 1)
-    if not current[1].accepts(given):
-        raise FingerprintMismatch(str(current[1]), str(given))
+    current[1].require(given)
     return current[0]
 
 
