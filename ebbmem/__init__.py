@@ -25,7 +25,16 @@ from ebbmem.errors import (
 )
 from ebbmem.policy import Policy
 from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
-from ebbmem.results import AuditEntry, Explanation, Forecast, Imported, Pruned, Recollections, Stats
+from ebbmem.results import (
+    AuditEntry,
+    Explanation,
+    Forecast,
+    Imported,
+    Pruned,
+    Ranked,
+    Recollections,
+    Stats,
+)
 
 __all__ = [
     "CATEGORIES",
@@ -52,6 +61,7 @@ __all__ = [
     "Policy",
     "PowerDecay",
     "Pruned",
+    "Ranked",
     "Recollection",
     "Recollections",
     "SchemaTooNew",

@@ -6,7 +6,7 @@ Every method is that of `MemoryBank`, with its signature; none is written twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import wraps
@@ -112,6 +112,10 @@ class AsyncMemoryBank:
         """A sibling over the same file."""
         return type(self)(await asyncio.to_thread(self.bank.at, *namespace, policy=policy))
 
+    async def beside(self, name: str) -> Self:
+        """A namespace below, for documents kept elsewhere."""
+        return type(self)(await asyncio.to_thread(self.bank.beside, name))
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -143,6 +147,23 @@ class AsyncMemoryBank:
         async with self._encoded(intake.texts_to_encode(items, cut), progress):
             return await asyncio.to_thread(self.bank.remember_many, items)
 
+    async def write(
+        self,
+        drafts: Mapping[Namespace, Iterable[Draft | Memory | str]],
+        *,
+        erase: Mapping[Namespace, Iterable[str]] | None = None,
+    ) -> dict[Namespace, Memories]:
+        """See `MemoryBank.write`."""
+        items = {
+            ns: await asyncio.to_thread(self.bank._checked, each) for ns, each in drafts.items()
+        }
+        cut = {ns: await asyncio.to_thread(intake.spans, each) for ns, each in items.items()}
+        texts = [
+            text for ns, each in items.items() for text in intake.texts_to_encode(each, cut[ns])
+        ]
+        async with self._encoded(texts, None):
+            return await asyncio.to_thread(self.bank.write, items, erase=erase)
+
     async def _update(self, id: str, **changes: Any) -> Memory:
         old = await self.get(id, include_faded=True)
         new = replace(old, **await asyncio.to_thread(self.bank._changes, **changes))
@@ -171,7 +192,7 @@ class AsyncMemoryBank:
 
     async def _encode_query(self, asked: Asked) -> None:
         engine, encoder = self.bank._engine, self.bank._engine.encoder
-        if encoder is None or not encoder.covers(asked.query):
+        if encoder is None or not isinstance(asked.query, str) or not encoder.covers(asked.query):
             return
         if engine.known_query(encoder, asked.query) is None:
             encoding = await encoder.aencode_query(asked.query)
@@ -181,9 +202,12 @@ class AsyncMemoryBank:
     recall = _asking(MemoryBank.recall)
     explain = _asking(MemoryBank.explain)
     context = _asking(MemoryBank.context)
+    rerank = _threaded(MemoryBank.rerank)
     update = _editing(MemoryBank.update)
     get = _threaded(MemoryBank.get)
     list = _threaded(MemoryBank.list)
+    inhabited = _threaded(MemoryBank.inhabited)
+    vectors = _threaded(MemoryBank.vectors)
     strength = _threaded(MemoryBank.strength)
     retention = _threaded(MemoryBank.retention)
     stats = _threaded(MemoryBank.stats)
@@ -194,6 +218,7 @@ class AsyncMemoryBank:
     unpin = _threaded(MemoryBank.unpin)
     hold = _threaded(MemoryBank.hold)
     release = _threaded(MemoryBank.release)
+    expire = _threaded(MemoryBank.expire)
     restore = _threaded(MemoryBank.restore)
     forget = _threaded(MemoryBank.forget)
     erase = _threaded(MemoryBank.erase)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem.clock import NEVER
 from ebbmem.cues import is_question
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.graph import MAX_DEGREE, SIMILAR_SHARE, Edge, strongest
@@ -42,6 +43,7 @@ _STATE = (
     ("importance", "f8"),
     ("status", "i8"),
     ("pinned", "?"),
+    ("expires", "i8"),
     ("held", "?"),
     ("category", "i8"),
 )
@@ -49,6 +51,7 @@ _CONTENT = (
     ("source", "i8"),
     ("speaker", "i8"),
     ("question", "?"),
+    ("searchable", "?"),
     ("length", "i8"),
     ("position", "i8"),
     ("before", "i8"),
@@ -151,6 +154,7 @@ class Arena:
             state.importance,
             _STATUS[state.status],
             state.pinned,
+            NEVER if state.expires_at is None else state.expires_at,
             state.held,
             self._number("category", state.category),
         )
@@ -164,12 +168,17 @@ class Arena:
             self._number("source", content.source),
             self._number("speaker", speaker),
             is_question(text),
+            content.searchable,
             count_words(text),
             -1 if content.position is None else content.position,
             -1,
             -1,
         )
         self._rows.append((*facts, *said))
+        if not content.searchable:  # a row needs a passage; this one says nothing
+            self._passages.append(row, (0, len(text)), [], None)
+            self._passage_start.append(len(self._passages))
+            return
         for part in content.passages or [Passage(*span) for span in passages(text)]:
             terms = keywords(spoken(speaker, text[part.start : part.stop]))
             self._passages.append(row, (part.start, part.stop), terms, part.encoding)
@@ -223,7 +232,7 @@ class Arena:
 
     def _measure(self) -> float:
         rows = self._rows.view()
-        alive = rows["status"] != GONE
+        alive = (rows["status"] != GONE) & rows["searchable"]
         return conversational(rows["speaker"], rows["before"], rows["length"], alive)
 
     # -- reading -----------------------------------------------------------------------------

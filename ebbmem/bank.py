@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import timedelta
+from typing import Self
+
+import numpy as np
 
 from ebbmem import lifecycle, reading
-from ebbmem.checks import check_cosine, check_count, check_label, check_text
+from ebbmem.checks import (
+    check_cosine,
+    check_count,
+    check_fraction,
+    check_label,
+    check_text,
+    check_vector,
+)
 from ebbmem.clock import day_of, from_micros
 from ebbmem.context import Context, render
 from ebbmem.errors import NotFound
 from ebbmem.finding import Question, Ranking
-from ebbmem.results import Explanation, Recollections
+from ebbmem.ranking import with_strength
+from ebbmem.reading import Where
+from ebbmem.records import Draft
+from ebbmem.results import Explanation, Ranked, Recollections
 from ebbmem.search import search
 from ebbmem.writer import Writer
 
 __all__ = ["MemoryBank"]
+
+_ALWAYS = timedelta(days=36_500)
 
 
 class MemoryBank(Writer):
@@ -31,12 +46,13 @@ class MemoryBank(Writer):
 
     def recall(
         self,
-        query: str,
+        query: str | Sequence[float],
         k: int = 5,
         *,
         category: str | Collection[str] | None = None,
         source: str | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Where | None = None,
+        exclude: Iterable[str] = (),
         include_faded: bool = False,
         reinforce: bool = True,
         min_similarity: float | None = None,
@@ -44,7 +60,11 @@ class MemoryBank(Writer):
         """What comes to mind for a query, best first, at most `k`.
 
         Args:
-            category, source, where: only these; `where` is equality on metadata.
+            query: a text, or the vector (d,) of one by the same embedder, which leaves
+                keywords out.
+            category, source, where: only these; `where` is a mapping of conditions on metadata
+                (`ebbmem.conditions`), or a function of the memory, which reads every one.
+            exclude: ids that are at hand already.
             include_faded: also what is hidden.
             reinforce: let what was found directly and near the best count as used.
             min_similarity: cosine that a memory without a shared word needs, in [-1, 1];
@@ -59,6 +79,7 @@ class MemoryBank(Writer):
             category=category,
             source=source,
             where=where,
+            exclude=exclude,
             include_faded=include_faded,
             min_similarity=min_similarity,
         )
@@ -78,7 +99,7 @@ class MemoryBank(Writer):
         *,
         category: str | Collection[str] | None = None,
         source: str | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Where | None = None,
         include_faded: bool = False,
         min_similarity: float | None = None,
     ) -> Explanation:
@@ -110,7 +131,8 @@ class MemoryBank(Writer):
         k: int = 20,
         category: str | Collection[str] | None = None,
         source: str | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Where | None = None,
+        exclude: Iterable[str] = (),
         min_similarity: float | None = None,
         count_tokens: Callable[[str], int] | None = None,
         reinforce: bool = True,
@@ -121,7 +143,13 @@ class MemoryBank(Writer):
         """
         check_count("budget", budget, least=1)
         asked = self._asked(
-            query, k, category=category, source=source, where=where, min_similarity=min_similarity
+            query,
+            k,
+            category=category,
+            source=source,
+            where=where,
+            exclude=exclude,
+            min_similarity=min_similarity,
         )
         now = self._now()
         ranking = self._rank(asked, now)
@@ -133,24 +161,84 @@ class MemoryBank(Writer):
         self._count_use(ranking, used, now, reinforce)
         return block
 
+    # -- beside another index ----------------------------------------------------------------
+
+    def beside(self, name: str) -> Self:
+        """The namespace `name` below this one, for the lives of documents kept elsewhere.
+
+        Nothing of it is purged: what is hidden there would come back as new.
+        """
+        policy = replace(self.policy, purge_after=_ALWAYS, on_fade="hide")
+        return self.at(*self.namespace, check_label("name", name), policy=policy)
+
+    def rerank(
+        self, relevance: Mapping[str, float], k: int = 5, *, reinforce: bool = True
+    ) -> list[Ranked]:
+        """What another index found, with its life kept here: at most `k` that have not faded.
+
+        A document seen for the first time begins at strength 1. Its text is not kept.
+
+        Args:
+            relevance: in [0, 1], by the id of the document.
+            reinforce: let what is near the best count as used.
+        """
+        check_count("k", k, least=1)
+        given = {
+            check_label("id", id_): check_fraction("relevance", each)
+            for id_, each in relevance.items()
+        }
+        now = self._now()
+        known = self._arena().snapshot().row_of
+        self.remember_many(
+            Draft(text=id_, id=id_, keyed=True, searchable=False, importance=1.0)
+            for id_ in given
+            if id_ not in known
+        )
+        snapshot = self._arena().snapshot()
+        strength = snapshot.strengths(now, self.policy)
+        hidden = snapshot.hidden(strength, now, self.policy)
+        rows = [snapshot.row_of[id_] for id_ in given if id_ in snapshot.row_of]
+        shown = np.array([row for row in rows if not hidden[row]], np.int64)
+        values = np.array([given[snapshot.ids[row]] for row in shown])
+        scores = with_strength(values, strength[shown], product=self.policy.ranking == "product")
+        order = np.argsort(-scores, kind="stable")[:k]
+        near = self.policy.reinforce_ratio * values[order].max(initial=0.0)
+        used = self.reinforce(
+            snapshot.ids[shown[at]] for at in order if reinforce and 0.0 < values[at] >= near
+        )
+        counted = {each.id for each in used}
+        return [
+            Ranked(
+                id=snapshot.ids[shown[at]],
+                score=float(scores[at]),
+                relevance=float(values[at]),
+                strength=float(strength[shown[at]]),
+                reinforced=snapshot.ids[shown[at]] in counted,
+            )
+            for at in order
+        ]
+
+    # -- inside ------------------------------------------------------------------------------
+
     def _asked(
         self,
-        query: str,
+        query: str | Sequence[float],
         k: int = 5,
         *,
         category: str | Collection[str] | None = None,
         source: str | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Where | None = None,
+        exclude: Iterable[str] = (),
         include_faded: bool = False,
         min_similarity: float | None = None,
     ) -> reading.Asked:
         """The arguments of a recall, checked before anything is embedded."""
-        check_text("query", query)
+        words = check_text("query", query) if isinstance(query, str) else check_vector(query)
         check_count("k", k, least=1)
         if min_similarity is not None:
             check_cosine("min_similarity", min_similarity)
-        filters = self._filters(category, source, where)
-        return reading.Asked(query, k, filters, include_faded, min_similarity)
+        filters = self._filters(category, source, where, exclude)
+        return reading.Asked(words, k, filters, include_faded, min_similarity)
 
     def _rank(self, asked: reading.Asked, now: int) -> Ranking:
         encoded = self._engine.encoded_query(asked.query)
@@ -160,7 +248,10 @@ class MemoryBank(Writer):
         wanted = own if asked.min_similarity is None else asked.min_similarity
         return search(
             arena,
-            Question.of(asked.query, encoded.encodings[0] if encoded.encodings else None),
+            Question.of(
+                asked.query if isinstance(asked.query, str) else "",
+                encoded.encodings[0] if encoded.encodings else None,
+            ),
             now=now,
             policy=self.policy,
             k=asked.k,

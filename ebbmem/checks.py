@@ -16,11 +16,13 @@ __all__ = [
     "check_count",
     "check_flag",
     "check_fraction",
+    "check_ids",
     "check_label",
     "check_metadata",
     "check_namespace",
     "check_path",
     "check_text",
+    "check_vector",
     "check_whole",
     "is_number",
 ]
@@ -98,6 +100,28 @@ def check_namespace(value: object) -> tuple[str, ...]:
     if not checked:
         raise InvalidInput("namespace", f"must be a name or a tuple of names, not {value!r}")
     return checked
+
+
+def check_ids(value: object, name: str = "ids") -> list[str]:
+    """One id or several as a list without repetitions; None and blank ones are refused."""
+    if isinstance(value, str):
+        return [check_label("id", value)]
+    if not isinstance(value, Iterable):
+        raise InvalidInput(name, f"must be an id or several, not {type(value).__name__}")
+    return list(dict.fromkeys(check_label("id", id_) for id_ in value))
+
+
+def check_vector(value: object) -> tuple[float, ...]:
+    """A query that is a vector: finite numbers, not all of them zero."""
+    if isinstance(value, bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInput("query", f"must be text or a vector, not {type(value).__name__}")
+    try:
+        row = tuple(float(each) for each in value)
+    except (TypeError, ValueError):
+        raise InvalidInput("query", "must be text or a vector of numbers") from None
+    if not row or not all(map(math.isfinite, row)) or not any(row):
+        raise InvalidInput("query", "is a vector that is empty, all zero, or not finite")
+    return row
 
 
 def check_path(value: object) -> str | Path:

@@ -13,6 +13,7 @@ from ebbmem.errors import InvalidInput
 
 __all__ = [
     "DAY",
+    "NEVER",
     "Clock",
     "day_of",
     "from_micros",
@@ -28,6 +29,9 @@ Clock = Callable[[], datetime]
 
 DAY = 86_400_000_000
 """Microseconds in a day."""
+
+NEVER = 2**62
+"""An instant beyond every datetime, within 64 bits."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)

@@ -85,12 +85,16 @@ def render(
     count, estimated = (count_tokens, False) if count_tokens else default_counter()
     limit = budget * 9 // 10 if estimated else budget
     told: dict[Key, tuple[str, str]] = {}
+    said: set[tuple[str | None, str]] = set()
 
     def fits(line: str) -> bool:
         return count(_block({**told, key: (line, memory.id)})) <= limit
 
     for rank, each in enumerate(sorted(recollections, key=lambda each: -each.score)):
         memory = each.memory
+        if (memory.speaker, memory.text) in said:
+            continue  # once is enough, the best of them
+        said.add((memory.speaker, memory.text))
         key = (memory.created_at, memory.position or 0, rank)
         head = _head(each, now)
         whole = head + _clean(memory.text)

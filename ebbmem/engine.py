@@ -15,7 +15,8 @@ from ebbmem import intake
 from ebbmem.arena import Arena
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint
 from ebbmem.embedding.choose import BUILT_IN, resolve
-from ebbmem.errors import MissingExtra
+from ebbmem.embedding.encoding import encodings
+from ebbmem.errors import InvalidInput, MissingExtra
 from ebbmem.intake import Progress
 from ebbmem.records import Namespace
 from ebbmem.store import MemoryStore, SQLiteStore
@@ -124,9 +125,14 @@ class Engine:
                 self._queries.popitem(last=False)
         return encoding
 
-    def encoded_query(self, text: str) -> Encoded:
+    def encoded_query(self, text: str | tuple[float, ...]) -> Encoded:
         """The query as a vector; without one where there is none or it would mean nothing."""
         encoder = self.encoder
+        if encoder is not None and not isinstance(text, str):
+            known_by = encoder.fingerprint
+            return Encoded(known_by, encodings(known_by.name, [text], 1, known=known_by))
+        if not isinstance(text, str):
+            raise InvalidInput("query", "is a vector, and this file has none to compare it with")
         if encoder is None or not encoder.covers(text):
             return Encoded(self._fingerprint(encoder), None)
         known = self.known_query(encoder, text)

@@ -37,7 +37,7 @@ __all__ = ["FORMATS", "VERSION", "Batch", "Header", "export_file", "read_file", 
 FORMATS = ("ebbmem", "locomo", "mcp", "mem0")
 """What `read_file` reads."""
 
-VERSION = 1
+VERSION = 2
 """Of our own lines; a reader refuses a newer one."""
 
 
@@ -279,6 +279,7 @@ def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:
     if not isinstance(line, dict):
         raise InvalidInput("line", f"must be a JSON object, not {type(line).__name__}")
     values = {}
+    line = {**_SINCE_2, **line}
     with problems.at(number):
         _same_names(line, CHECKS)
     for name, check in CHECKS.items():
@@ -315,7 +316,8 @@ def _time(name: str, value: object) -> datetime:
 
 
 _HEADER = ("format", "version", "namespace", "exported_at", "policy", "active_days")
-_OPEN_TIMES = ("last_reinforced_at", "fades_at", "faded_at")  # as text or null
+_OPEN_TIMES = ("last_reinforced_at", "fades_at", "faded_at", "expires_at")  # as text or null
+_SINCE_2 = {"keyed": False, "searchable": True, "expires_at": None}
 
 
 def _plain(value: object) -> object:

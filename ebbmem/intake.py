@@ -88,8 +88,8 @@ def checked(items: Iterable[Draft | Memory | str], policy: Policy) -> list[Draft
 
 
 def spans(drafts: Sequence[Draft | Memory]) -> list[Spans]:
-    """The passages of each text."""
-    return [passages(each.text) for each in drafts]
+    """The passages of each text; none of what no query shall find."""
+    return [passages(each.text) if each.searchable else [] for each in drafts]
 
 
 def texts_to_encode(drafts: Sequence[Draft | Memory], cut: Sequence[Spans]) -> list[str]:
@@ -168,6 +168,9 @@ def _memory(draft: Draft, weight: float, now: datetime) -> Memory:
         faded_at=None,
         pinned=draft.pinned,
         held=False,
+        keyed=draft.keyed,
+        searchable=draft.searchable,
+        expires_at=draft.expires_at,
     )
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ebbmem import daily, lifecycle, reading
-from ebbmem.checks import check_count, check_fraction, check_label, is_number
-from ebbmem.clock import day_of, from_micros
+from ebbmem.checks import check_count, check_flag, check_fraction, check_ids, check_label, is_number
+from ebbmem.clock import day_of, from_micros, to_micros, utc
 from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
 from ebbmem.opening import Opened
 from ebbmem.policy import Policy
-from ebbmem.records import Memories, Memory
+from ebbmem.reading import Where
+from ebbmem.records import Memories, Memory, Namespaces
 from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
 from ebbmem.store import State, state_of
 
-__all__ = ["Keeper", "check_ids"]
+__all__ = ["Keeper"]
 
 Asked = TypeVar("Asked")
 
@@ -46,12 +51,13 @@ class Keeper(Opened):
         *,
         category: str | Collection[str] | None = None,
         source: str | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Where | None = None,
         include_faded: bool = False,
         limit: int | None = None,
         offset: int = 0,
+        newest_first: bool = False,
     ) -> Memories:
-        """Memories by time of creation, then id."""
+        """Memories by time of creation, then place in their source; `where` as in `recall`."""
         if limit is not None:
             check_count("limit", limit, least=0)
         check_count("offset", offset, least=0)
@@ -60,8 +66,32 @@ class Keeper(Opened):
         if not include_faded:
             hidden = reading.hidden_ids(self._arena().snapshot(), self._now(), self.policy)
             ids = [id_ for id_ in ids if id_ not in hidden]
+        if check_flag("newest_first", newest_first):
+            ids.reverse()
         stop = None if limit is None else offset + limit
         return self._store.get(self.namespace, ids[offset:stop])
+
+    def inhabited(self) -> Namespaces:
+        """Namespaces of this file, this one and below, with a memory that has not faded."""
+        now, depth = self._now(), len(self.namespace)
+        return [
+            ns
+            for ns, sure in self._store.inhabited(now)
+            if ns[:depth] == self.namespace and (sure or self.at(*ns).stats().active)
+        ]
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Unit vectors (d,) of memories, the mean over the passages of a long text.
+
+        Those that are not there, or without one, are left out.
+        """
+        listed, snapshot = check_ids(ids), self._arena().snapshot()
+        found: dict[str, NDArray[np.float32]] = {}
+        for id_ in listed:
+            vector = snapshot.vector(snapshot.row_of.get(id_))
+            if vector is not None:
+                found[id_] = vector
+        return found
 
     def strength(self, memory: str | Memory) -> float:
         """Strength now, in [0, cap], of the memory as it stands now."""
@@ -142,8 +172,17 @@ class Keeper(Opened):
         """End a legal hold."""
         return self._modify(ids, lambda state: replace(state, held=False), "release")
 
+    def expire(self, ids: str | Iterable[str], at: datetime | None) -> Memories:
+        """Set when they fade in any case, pinned or not; None takes the end back."""
+        end = None if at is None else to_micros(utc(at, "at"))
+        return self._modify(
+            ids,
+            lambda state: lifecycle.with_deadline(replace(state, expires_at=end), self.policy),
+            None,
+        )
+
     def restore(self, ids: str | Iterable[str]) -> Memories:
-        """Bring back what has faded or was forgotten; its clock starts again."""
+        """Bring back what has faded, expired or was forgotten; its clock starts again."""
         now = self._now()
         return self._modify(
             ids, lambda state: lifecycle.restored(state, now, self.policy), "restore", now=now
@@ -216,10 +255,13 @@ class Keeper(Opened):
         self,
         category: str | Collection[str] | None,
         source: str | None,
-        where: Mapping[str, Any] | None,
+        where: Where | None,
+        exclude: Iterable[str] = (),
     ) -> reading.Filters:
         """What a caller lets through, checked."""
-        return self._knowing(lambda policy: reading.Filters.of(policy, category, source, where))
+        return self._knowing(
+            lambda policy: reading.Filters.of(policy, category, source, where, exclude)
+        )
 
     def _knowing(self, ask: Callable[[Policy], Asked]) -> Asked:
         """Ask a policy that knows the categories which others registered meanwhile."""
@@ -264,12 +306,3 @@ class Keeper(Opened):
         self._run_daily_pass(when)
         edited = [id_ for id_ in listed if done.get(id_, [])[-1:] == [action or ""]]
         return self._store.get(self.namespace, edited)
-
-
-def check_ids(ids: object) -> list[str]:
-    """One id or several as a list without repetitions; None and blank ones are refused."""
-    if isinstance(ids, str):
-        return [check_label("id", ids)]
-    if not isinstance(ids, Iterable):
-        raise InvalidInput("ids", f"must be an id or several, not {type(ids).__name__}")
-    return list(dict.fromkeys(check_label("id", id_) for id_ in ids))

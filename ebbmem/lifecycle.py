@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ebbmem.clock import DAY, micros
+from ebbmem.clock import DAY, NEVER, micros
 from ebbmem.policy import Policy
 from ebbmem.store.base import State
 
@@ -31,8 +31,6 @@ __all__ = [
     "strength",
     "with_deadline",
 ]
-
-_NEVER = 2**62  # beyond every datetime, within 64 bits
 
 
 def elapsed_days(
@@ -61,14 +59,25 @@ def strength(state: State, now: int, policy: Policy, active_days: Sequence[int])
 
 
 def fades_at(state: State, policy: Policy) -> int | None:
+    """When it expires, or strength crosses the threshold on the wall clock; None: never."""
+    if state.status != "active":
+        return None
+    return _sooner(_crossing(state, policy), state.expires_at)
+
+
+def _sooner(a: int | None, b: int | None) -> int | None:
+    return min((each for each in (a, b) if each is not None), default=None)
+
+
+def _crossing(state: State, policy: Policy) -> int | None:
     """The first instant after strength crosses the threshold on the wall clock; None: never."""
-    if state.pinned or state.status != "active":
+    if state.pinned:
         return None
     base = policy.category(state.category).base_rate
     if float(policy.strength(base, state.importance, state.recall_count, 0.0)) < policy.fade_below:
         return state.clock_start  # born under the threshold
     days = float(policy.lifetime(base, state.importance, state.recall_count))
-    return min(state.clock_start + int(days * DAY) + 1, _NEVER)
+    return min(state.clock_start + int(days * DAY) + 1, NEVER)
 
 
 def with_deadline(state: State, policy: Policy) -> State:
@@ -104,7 +113,11 @@ def said_again(state: State, now: int, policy: Policy) -> State:
 
 def settled(state: State, now: int, policy: Policy, active_days: Sequence[int]) -> State:
     """The state with what time has done to it: whether a pass has run makes no difference."""
-    if state.status != "active" or state.pinned:
+    if state.status != "active":
+        return state
+    if _expired(state, now):
+        return faded(state, now)
+    if state.pinned:
         return state
     if strength(state, now, policy, active_days) < policy.fade_below:
         return faded(state, now)
@@ -116,7 +129,12 @@ def passed(state: State, now: int, policy: Policy, active_days: Sequence[int]) -
     state = settled(state, now, policy, active_days)
     if state.status != "active" or state.pinned:
         return state
-    return replace(state, fades_at=max(_next_chance(state, now, policy, active_days), now + 1))
+    chance = max(_next_chance(state, now, policy, active_days), now + 1)
+    return replace(state, fades_at=_sooner(chance, state.expires_at))
+
+
+def _expired(state: State, now: int) -> bool:
+    return state.expires_at is not None and state.expires_at <= now
 
 
 def faded(state: State, now: int) -> State:
@@ -139,6 +157,7 @@ def restored(state: State, now: int, policy: Policy) -> State:
         state,
         status="active",
         faded_at=None,
+        expires_at=None if _expired(state, now) else state.expires_at,
         last_reinforced_at=max(now, state.last_reinforced_at or now),
     )
     return with_deadline(back, policy)
@@ -154,7 +173,7 @@ def _next_chance(state: State, now: int, policy: Policy, active_days: Sequence[i
 
     Every day to come may be one of use, and today if it is not one yet; none counts twice.
     """
-    crossing = fades_at(state, policy)
+    crossing = _crossing(state, policy)
     assert crossing is not None
     if policy.timeline == "wall":
         return crossing

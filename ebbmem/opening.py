@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 from ebbmem import daily, lifecycle
 from ebbmem.arena import Arena
@@ -83,9 +83,12 @@ class Opened:
         clock: Clock,
         *,
         maintain: bool,
+        new: Policy | None = None,
     ) -> Self:
+        """`new` is the policy of a namespace that was never opened with one."""
         info = engine.store.info(ns)
-        chosen = policy or (Policy() if info is None else Policy.from_json(info.policy))
+        stored_or_new = new or Policy() if info is None else Policy.from_json(info.policy)
+        chosen = policy or stored_or_new
         if info is not None:
             chosen = chosen.knowing(info.policy)
         bank = cls(engine, ns, chosen, clock, maintain=maintain)
@@ -94,17 +97,19 @@ class Opened:
         if stored != chosen.to_json() and (policy is not None or stored is not None):
             bank._keep_policy()
         if info is not None:
+            if info.pruned_at is not None:
+                bank._pass_due = info.pruned_at + micros(chosen.prune_every)
             bank._run_daily_pass(now)
         return bank
 
     def at(self, *namespace: str, policy: Policy | None = None) -> Self:
-        """A sibling over the same file, with its own namespace."""
+        """A sibling over the same file, with its own namespace.
+
+        Without a policy it has the one it was last opened with, a new one that of this bank.
+        """
+        ns = check_namespace(namespace)
         return self._at(
-            self._engine,
-            check_namespace(namespace),
-            policy,
-            self._clock,
-            maintain=self._maintain,
+            self._engine, ns, policy, self._clock, maintain=self._maintain, new=self.policy
         )
 
     def close(self) -> None:
@@ -116,6 +121,16 @@ class Opened:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """The same bank: it is a handle of a file, which a copy would share."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput(
+            "bank",
+            "is a handle of a file and cannot be pickled; open its path in the other process",
+        )
 
     def __repr__(self) -> str:
         return f"MemoryBank({self._store.path!r}, namespace={self.namespace!r})"

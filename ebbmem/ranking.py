@@ -30,6 +30,7 @@ __all__ = [
     "features",
     "sessions",
     "windowed",
+    "with_strength",
 ]
 
 Floats = NDArray[np.float64]
@@ -78,6 +79,14 @@ def combined(relevance: Floats, features: dict[str, tuple[float, Floats]]) -> Fl
         factor += weight * values
         most += weight
     return relevance * factor / most
+
+
+def with_strength(relevance: Floats, strength: Floats, *, product: bool = False) -> Floats:
+    """Scores in [0, 1] of what has only a relevance and a strength, (m,) each."""
+    alive = _rounded(strength)
+    if product:
+        return relevance * alive
+    return combined(relevance, {"strength": (WEIGHTS.strength, alive)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +177,12 @@ def _date(evidence: Evidence) -> Floats | None:
 
 
 def _strength(evidence: Evidence) -> Floats:
-    return np.clip(evidence.strength[evidence.rows], 0.0, 1.0)
+    return _rounded(evidence.strength[evidence.rows])
+
+
+def _rounded(strength: Floats) -> Floats:
+    """Strength as far as it counts: what was written a moment apart is equally strong."""
+    return np.clip(np.round(strength, 3), 0.0, 1.0)
 
 
 FEATURES = {

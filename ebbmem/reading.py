@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import lifecycle
-from ebbmem.checks import check_label, check_metadata
+from ebbmem.checks import check_ids, check_label
 from ebbmem.clock import DAY
+from ebbmem.conditions import condition
 from ebbmem.errors import InvalidInput
 from ebbmem.finding import Ranking
 from ebbmem.policy import Policy
@@ -23,6 +24,7 @@ from ebbmem.store import MemoryStore, State
 __all__ = [
     "Asked",
     "Filters",
+    "Where",
     "due_within",
     "explained",
     "hidden_ids",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 Mask = NDArray[np.bool_]
+Where = Mapping[str, Any] | Callable[[Memory], bool]
+"""Conditions on metadata as `ebbmem.conditions` has them, or a function of the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class Filters:
 
     categories: tuple[str, ...] | None
     source: str | None
-    where: Mapping[str, Any]
+    where: Where
+    exclude: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -49,9 +54,10 @@ class Filters:
         policy: Policy,
         category: str | Collection[str] | None,
         source: str | None,
-        where: Mapping[str, Any] | None,
+        where: Where | None,
+        exclude: Iterable[str] = (),
     ) -> Self:
-        """Raises `InvalidInput` on a category nobody registered, or keys that are not text."""
+        """Raises `InvalidInput` on a category nobody registered, or a condition that is none."""
         names: tuple[str, ...] | None = None
         if category is not None:
             listed = [category] if isinstance(category, str) else category
@@ -60,13 +66,19 @@ class Filters:
             names = tuple(policy.category(name).name for name in listed)
         if source is not None:
             check_label("source", source)
-        return cls(names, source, {} if where is None else check_metadata(where, "where"))
+        if isinstance(where, Mapping):
+            condition(where)
+        elif where is not None and not callable(where):
+            raise InvalidInput("where", f"must be a mapping, not {type(where).__name__}")
+        return cls(
+            names, source, {} if where is None else where, tuple(check_ids(exclude, "exclude"))
+        )
 
     def mask(self, store: MemoryStore, ns: Namespace) -> Callable[[Snapshot], Mask] | None:
         """(n,) rows that pass, for a snapshot; None lets everything through."""
-        if self.categories is None and self.source is None and not self.where:
+        if not (self.categories is not None or self.source or self.where or self.exclude):
             return None
-        matching = set(store.select(ns, where=self.where)) if self.where else None
+        matching = set(self._matching(store, ns)) if self.where else None
 
         def passing(snapshot: Snapshot) -> Mask:
             rows = np.ones(len(snapshot.status), bool)
@@ -77,24 +89,36 @@ class Filters:
             if self.source is not None:
                 rows &= snapshot.source == snapshot.sources.get(self.source, -2)
             if matching is not None:
-                chosen = [row for id_, row in snapshot.row_of.items() if id_ in matching]
-                inside = np.zeros(len(rows), bool)
-                inside[chosen] = True
-                rows &= inside
+                rows &= _chosen(snapshot, matching)
+            if self.exclude:
+                rows &= ~_chosen(snapshot, self.exclude)
             return rows
 
         return passing
 
     def select(self, store: MemoryStore, ns: Namespace) -> list[str]:
         """Ids that pass, in the order of creation."""
-        return store.select(ns, category=self.categories, source=self.source, where=self.where)
+        return self._matching(store, ns, category=self.categories, source=self.source)
+
+    def _matching(self, store: MemoryStore, ns: Namespace, **columns: Any) -> list[str]:
+        if isinstance(self.where, Mapping):
+            return store.select(ns, where=self.where, **columns)
+        records = store.get(ns, store.select(ns, **columns))
+        return [each.id for each in records if self.where(each)]
+
+
+def _chosen(snapshot: Snapshot, ids: Iterable[str]) -> Mask:
+    """(n,) the rows of some ids."""
+    inside = np.zeros(len(snapshot.status), bool)
+    inside[[snapshot.row_of[id_] for id_ in ids if id_ in snapshot.row_of]] = True
+    return inside
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A recall as it was asked for, checked."""
 
-    query: str
+    query: str | tuple[float, ...]
     k: int
     filters: Filters
     include_faded: bool
@@ -148,6 +172,8 @@ def explained(
     rank = next((i for i, (each, _) in enumerate(ranking.order, 1) if each == row), None)
     if rank is not None:
         return _placed(ranking, row, rank, k, records)
+    if not ranking.snapshot.searchable[row]:
+        return Explanation(id=id_, outcome="filtered", reason="it is kept, but not searchable")
     if not ranking.allowed[row]:
         return Explanation(
             id=id_, outcome="filtered", reason="the filters of this recall leave it out"
@@ -207,7 +233,7 @@ def _missed(ranking: Ranking, row: int) -> str:
 
 def hidden_ids(snapshot: Snapshot, now: int, policy: Policy) -> set[str]:
     """Of the memories that recall does not show."""
-    hidden = snapshot.hidden(snapshot.strengths(now, policy), policy)
+    hidden = snapshot.hidden(snapshot.strengths(now, policy), now, policy)
     return {snapshot.ids[row] for row in np.flatnonzero(hidden).tolist()}
 
 
@@ -225,9 +251,10 @@ def due_within(
     lifetimes = policy.lifetime(snapshot.base_rates(policy), snapshot.importance, snapshot.count)
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
     ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
-    left = np.maximum(lifetimes - elapsed, 0.0) + ahead
+    left = np.where(snapshot.pinned, np.inf, np.maximum(lifetimes - elapsed, 0.0) + ahead)
+    left = np.minimum(left, (snapshot.expires - now) / DAY)
     strength = snapshot.strengths(now, policy)
-    mortal = (snapshot.status == ACTIVE) & ~snapshot.pinned & ~snapshot.hidden(strength, policy)
+    mortal = (snapshot.status == ACTIVE) & ~snapshot.hidden(strength, now, policy)
     rows = np.flatnonzero(mortal & (left <= days))
     due = [(snapshot.ids[row], float(strength[row]), now + int(left[row] * DAY)) for row in rows]
     return sorted(due, key=lambda each: (each[2], each[0]))
@@ -237,7 +264,7 @@ def stats(ns: Namespace, snapshot: Snapshot, now: int, policy: Policy, embedder:
     """One namespace in numbers."""
     alive = snapshot.alive()
     strength = snapshot.strengths(now, policy)
-    faded = snapshot.hidden(strength, policy)
+    faded = snapshot.hidden(strength, now, policy)
     active = alive & ~faded
     numbers = np.bincount(snapshot.category[alive], minlength=len(snapshot.categories))
     return Stats(

@@ -29,6 +29,7 @@ __all__ = [
     "Memory",
     "Metadata",
     "Namespace",
+    "Namespaces",
     "Recollection",
     "Status",
     "Step",
@@ -96,6 +97,10 @@ class Draft:
         pinned: never fades.
         metadata: a JSON object of the caller's.
         id: None makes a new one.
+        keyed: its id is what makes it the same record, not its text: two may say the same, and
+            writing under an id that is there rewrites that record.
+        searchable: False keeps and lists it, but no query finds it.
+        expires_at: when it fades in any case, pinned or not.
     """
 
     text: str
@@ -108,6 +113,9 @@ class Draft:
     pinned: bool = False
     metadata: Metadata = field(default_factory=dict)
     id: str | None = None
+    keyed: bool = False
+    searchable: bool = True
+    expires_at: datetime | None = None
 
     def __post_init__(self) -> None:
         for name, check in _DRAFT_CHECKS.items():
@@ -137,6 +145,9 @@ class Memory:
     faded_at: datetime | None
     pinned: bool
     held: bool
+    keyed: bool = False
+    searchable: bool = True
+    expires_at: datetime | None = None
 
     def __post_init__(self) -> None:
         for name, check in CHECKS.items():
@@ -194,6 +205,9 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "faded_at": _optional(_time),
         "pinned": check_flag,
         "held": check_flag,
+        "keyed": check_flag,
+        "searchable": check_flag,
+        "expires_at": _optional(_time),
     }
 )
 """What each field of a `Memory` must be: (name, value) -> the value to keep."""
@@ -203,11 +217,24 @@ _DRAFT_CHECKS: Mapping[str, Check] = {
     "importance": _optional(check_fraction),
     "at": _optional(_time),
     "id": _optional(check_label),
-    **{name: CHECKS[name] for name in ("source", "position", "speaker", "pinned", "metadata")},
+    **{
+        name: CHECKS[name]
+        for name in (
+            "source",
+            "position",
+            "speaker",
+            "pinned",
+            "metadata",
+            "keyed",
+            "searchable",
+            "expires_at",
+        )
+    },
 }
 
 
-Memories: TypeAlias = list[Memory]  # an alias: a class with a method `list` needs the name
+Memories: TypeAlias = list[Memory]  # aliases: a class with a method `list` needs the names
+Namespaces: TypeAlias = list[Namespace]
 
 
 @dataclass(frozen=True, slots=True)

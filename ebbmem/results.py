@@ -18,6 +18,7 @@ __all__ = [
     "Forecasts",
     "Imported",
     "Pruned",
+    "Ranked",
     "Recollections",
     "Stats",
 ]
@@ -28,6 +29,24 @@ class Recollections(list[Recollection]):
 
     def _repr_html_(self) -> str:
         return notebook.recollections_html(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A document kept elsewhere, with its life kept here; see `MemoryBank.rerank`.
+
+    Attributes:
+        score: in [0, 1], higher is better.
+        relevance: as it was given.
+        strength: in [0, cap], at that moment.
+        reinforced: whether this counted for it.
+    """
+
+    id: str
+    score: float
+    relevance: float
+    strength: float
+    reinforced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,8 +68,8 @@ def search(
     snapshot, postings = arena.view(question.terms)
     alive = snapshot.alive()
     strength = snapshot.strengths(now, policy)
-    hidden = snapshot.hidden(strength, policy)
-    passing = np.ones(len(alive), bool) if allowed is None else allowed(snapshot)
+    hidden = snapshot.hidden(strength, now, policy)
+    passing = snapshot.searchable if allowed is None else snapshot.searchable & allowed(snapshot)
     eligible = alive & passing & (include_faded | ~hidden)
     signals = _signals(snapshot, postings, question)
     background = _background(snapshot, unrelated)
@@ -103,7 +103,7 @@ def _ranked(
     weights: Weights,
 ) -> Ranking:
     snapshot = base.snapshot
-    first = _first_round(base, eligible)
+    first = _first_round(base, eligible, background)
     rough = np.where(eligible, mixed(first), 0.0)
     previous, near = windowed(rough, snapshot.before, snapshot.after)
     worth = rough + 0.5 * snapshot.conversational * near
@@ -163,13 +163,20 @@ def _ranked(
     )
 
 
-def _first_round(base: Ranking, eligible: NDArray[np.bool_]) -> dict[str, Floats]:
-    """(n,) keywords and vector, each scaled within what may be shown."""
+def _first_round(
+    base: Ranking, eligible: NDArray[np.bool_], background: float
+) -> dict[str, Floats]:
+    """(n,) keywords and vector, each scaled within what may be shown.
+
+    What no memory reaches but by chance is no full match, whatever the caller lets through.
+    """
     signals, pool = base.signals, np.flatnonzero(eligible)
     first = {"keyword": _zero_based(signals.keyword, pool)}
     if signals.similarity is not None:
         first["similarity"] = scaled(
-            signals.similarity, signals.similarity[pool], at_least=max(base.threshold, 0.0)
+            signals.similarity,
+            signals.similarity[pool],
+            at_least=max(base.threshold, background, 0.0),
         )
     return first
 

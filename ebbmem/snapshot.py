@@ -26,9 +26,9 @@ class Snapshot:
 
     Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
     where there is none. `started` is the later of creation and reinforcement, `reinforced`
-    the last counted one or -1. `passage_start` has n + 1 entries; `spans` (p, 2) are character
-    offsets. `ids` may have grown since; only the first n belong here. Rows of another
-    `generation` are numbered anew.
+    the last counted one or -1, `expires` the end that was set or one beyond all time.
+    `passage_start` has n + 1 entries; `spans` (p, 2) are character offsets. `ids` may have
+    grown since; only the first n belong here. Rows of another `generation` are numbered anew.
     """
 
     generation: int
@@ -45,6 +45,8 @@ class Snapshot:
     importance: NDArray[np.float64]
     status: Ints
     pinned: NDArray[np.bool_]
+    expires: Ints
+    searchable: NDArray[np.bool_]
     held: NDArray[np.bool_]
     category: Ints
     source: Ints
@@ -76,10 +78,18 @@ class Snapshot:
         elapsed = elapsed_days(self.started, now, policy, self.active_days)
         return policy.strength(self.base_rates(policy), self.importance, self.count, elapsed)
 
-    def hidden(self, strengths: NDArray[np.float64], policy: Policy) -> NDArray[np.bool_]:
+    def hidden(self, strengths: NDArray[np.float64], now: int, policy: Policy) -> NDArray[np.bool_]:
         """(n,) rows that recall does not show at these strengths: faded by the pass, or by now."""
-        weak = ~self.pinned & (strengths < policy.fade_below)
-        return np.asarray((self.status == FADED) | ((self.status == ACTIVE) & weak))
+        over = (~self.pinned & (strengths < policy.fade_below)) | (self.expires <= now)
+        return np.asarray((self.status == FADED) | ((self.status == ACTIVE) & over))
+
+    def vector(self, row: int | None) -> NDArray[np.float32] | None:
+        """(d,) unit mean over the passages of a row; None where it has none."""
+        if row is None or self.vectors is None:
+            return None
+        mean = self.vectors[self.passage_start[row] : self.passage_start[row + 1]].mean(axis=0)
+        norm = float(np.linalg.norm(mean))
+        return None if norm < 1e-12 else np.asarray(mean / norm, np.float32)
 
     def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the best of each row's passages of (p,) values."""

@@ -15,10 +15,13 @@ from functools import lru_cache
 
 import Stemmer
 
-__all__ = ["CJK", "count_words", "is_pair", "keywords", "passages", "spoken", "words"]
+__all__ = ["CJK", "PARTING", "count_words", "is_pair", "keywords", "passages", "spoken", "words"]
 
 PASSAGE_WORDS = 80
 """Longest passage in words; late interaction and small encoders lose the rest of longer ones."""
+
+PARTING = "\u2029"
+"""A paragraph separator: what stands on its two sides is compared with a query apart."""
 
 CJK = (
     "\u3005-\u3007\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
@@ -108,7 +111,19 @@ def passages(text: str, limit: int = PASSAGE_WORDS) -> list[tuple[int, int]]:
     """Spans [start, stop) of at most `limit` words, whole sentences where they fit.
 
     The spans lie in order and hold every word of the text; a text of one passage is one span.
+    What a paragraph separator (U+2029) parts never shares a passage.
     """
+    if PARTING not in text:
+        return _spans(text, limit)
+    found, start = [], 0
+    for part in text.split(PARTING):
+        if part.strip():
+            found += [(start + begin, start + end) for begin, end in _spans(part, limit)]
+        start += len(part) + 1
+    return found
+
+
+def _spans(text: str, limit: int) -> list[tuple[int, int]]:
     if len(text) <= limit or count_words(text) <= limit:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from ebbmem import exchange, intake, lifecycle
-from ebbmem.checks import check_fraction, check_label, check_metadata, check_text
+from ebbmem.checks import (
+    check_fraction,
+    check_ids,
+    check_label,
+    check_metadata,
+    check_namespace,
+    check_text,
+)
 from ebbmem.clock import day_of, from_micros
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Encoded
@@ -43,11 +50,14 @@ class Writer(Keeper):
         pinned: bool = False,
         metadata: Metadata | None = None,
         id: str | None = None,
+        keyed: bool = False,
+        searchable: bool = True,
+        expires_at: datetime | None = None,
     ) -> Memory:
         """Keep a text; see `Draft` for the arguments. The same text again is one record.
 
         Raises:
-            InvalidInput, EmbeddingError, StoreError: nothing was written.
+            InvalidInput, EmbeddingError, Held, StoreError: nothing was written.
         """
         draft = self._draft(
             text,
@@ -60,6 +70,9 @@ class Writer(Keeper):
             pinned=pinned,
             metadata=metadata,
             id=id,
+            keyed=keyed,
+            searchable=searchable,
+            expires_at=expires_at,
         )
         return self.remember_many([draft])[0]
 
@@ -75,10 +88,56 @@ class Writer(Keeper):
         items = self._checked(drafts)
         if not items:
             return []
-        now, cut = self._now(), intake.spans(items)
+        now = self._now()
+        made, fingerprint = self._encoded(items, progress, now)
+        return self._settled(self._adding(made, fingerprint, (), now)(), made, now)
+
+    def write(
+        self,
+        drafts: Mapping[Namespace, Iterable[Draft | Memory | str]],
+        *,
+        erase: Mapping[Namespace, Iterable[str]] | None = None,
+    ) -> dict[Namespace, Memories]:
+        """Keep and erase in several namespaces of this file: everything, or nothing.
+
+        Args:
+            drafts: what to keep, by namespace.
+            erase: ids to remove for good, by namespace; one that is not there is passed over.
+
+        Raises:
+            InvalidInput, EmbeddingError, Held, StoreError: nothing was written.
+        """
+        now = self._now()
+        leaving = {
+            check_namespace(ns): check_ids(ids)
+            for ns, ids in ({} if erase is None else erase).items()
+        }
+        banks = {check_namespace(ns): self._beside(ns) for ns in drafts}
+        items = {ns: bank._checked(drafts[ns]) for ns, bank in banks.items()}
+        ready: dict[Namespace, tuple[list[Entry], Callable[[], list[Added]]]] = {}
+        for ns, bank in banks.items():
+            made, fingerprint = bank._encoded(items[ns], None, now)
+            ready[ns] = made, bank._adding(made, fingerprint, (), now)
+        with self._store.together():
+            added = {ns: add() for ns, (_, add) in ready.items() if items[ns]}
+            for ns, ids in leaving.items():
+                if ids:
+                    self._store.erase(ns, ids, action="erase", now=now)
+        return {
+            ns: banks[ns]._settled(added[ns], made, now) if items[ns] else []
+            for ns, (made, _) in ready.items()
+        }
+
+    def _beside(self, ns: Sequence[str]) -> Self:
+        return self if tuple(ns) == self.namespace else self.at(*ns)
+
+    def _encoded(
+        self, items: list[Draft | Memory], progress: Progress | None, now: int
+    ) -> tuple[list[Entry], Fingerprint]:
+        """Checked items as entries, and whose vectors they carry."""
+        cut = intake.spans(items)
         encoded = self._engine.encoded(intake.texts_to_encode(items, cut), progress)
-        made = self._made(items, cut, encoded, now)
-        return self._settled(self._adding(made, encoded.fingerprint, (), now)(), made, now)
+        return self._made(items, cut, encoded, now), encoded.fingerprint
 
     def _checked(self, drafts: Iterable[Draft | Memory | str]) -> list[Draft | Memory]:
         """What can be kept, by a policy that knows what others registered meanwhile."""
@@ -118,6 +177,14 @@ class Writer(Keeper):
                 revived.add(state.id)
             return lifecycle.said_again(today, now, policy)
 
+        def rewritten(state: State, changed: bool) -> State:
+            if changed:
+                return lifecycle.with_deadline(again(state), policy)
+            today = settle(state, now)
+            if today.status == "faded":
+                revived.add(state.id)
+            return lifecycle.restored(today, now, policy)
+
         def add() -> list[Added]:
             with self._store.together():
                 added = self._store.add(
@@ -126,6 +193,7 @@ class Writer(Keeper):
                     policy=policy.to_json(),
                     fingerprint=fingerprint,
                     again=again,
+                    rewritten=rewritten,
                     actions=lambda state: ["restore"] if state.id in revived else [],
                     days=sorted(told),
                     now=now,
@@ -267,12 +335,10 @@ class Writer(Keeper):
         adding = []
         for target, batch in zip(targets, batches, strict=True):
             items = list(batch.items)
-            cut = intake.spans(items)
             inner = _scaled(progress, done, items, total)
-            encoded = self._engine.encoded(intake.texts_to_encode(items, cut), inner)
-            made.append(target._made(items, cut, encoded, now))
-            days = batch.active_days
-            adding.append(target._adding(made[-1], encoded.fingerprint, days, now))
+            entries, fingerprint = target._encoded(items, inner, now)
+            made.append(entries)
+            adding.append(target._adding(entries, fingerprint, batch.active_days, now))
             done += len(items)
             if progress is not None:
                 progress(done, total)

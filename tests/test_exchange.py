@@ -22,7 +22,7 @@ from ebbmem.records import Memory
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HEADER = {
     "format": "ebbmem",
-    "version": 1,
+    "version": 2,
     "namespace": ["alice"],
     "exported_at": NOW.isoformat(),
     "policy": None,
@@ -300,7 +300,7 @@ def test_no_problem_quotes_the_text_of_a_memory() -> None:
     ("changes", "reason"),
     [
         ({"format": "other"}, 'header must be an object with "format": "ebbmem"'),
-        ({"version": 2}, "version is 2, this ebbmem reads up to 1; upgrade ebbmem"),
+        ({"version": 3}, "version is 3, this ebbmem reads up to 2; upgrade ebbmem"),
         ({"version": True}, "version must be a whole number from 1"),
         ({"namespace": []}, "namespace must be a name or a tuple of names, not []"),
         ({"exported_at": "now"}, "exported_at is not an ISO 8601 time"),

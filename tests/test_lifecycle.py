@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ebbmem import lifecycle
-from ebbmem.clock import DAY
+from ebbmem.clock import DAY, NEVER
 from ebbmem.decay import EbbinghausDecay, PowerDecay
 from ebbmem.policy import Policy
 from ebbmem.store import State
@@ -105,6 +105,8 @@ def test_a_memory_is_alive_just_before_its_deadline_and_not_after(
     wall = replace(policy, timeline="wall")
     deadline = lifecycle.fades_at(alive, wall)
     assert deadline is not None
+    if deadline == NEVER:  # a power curve may outlast the calendar
+        return
     after = lifecycle.strength(alive, deadline + MINUTE, wall, ())
     assert after <= wall.fade_below
     if deadline > alive.clock_start + MINUTE:

@@ -34,6 +34,7 @@ NAMES = [
     "Policy",
     "PowerDecay",
     "Pruned",
+    "Ranked",
     "Recollection",
     "Recollections",
     "SchemaTooNew",

@@ -97,6 +97,9 @@ def test_the_time_of_a_draft_becomes_utc() -> None:
         ({"position": -1}, "position"),
         ({"at": datetime(2026, 1, 1)}, "at"),
         ({"pinned": 1}, "pinned"),
+        ({"keyed": 1}, "keyed"),
+        ({"searchable": "no"}, "searchable"),
+        ({"expires_at": datetime(2026, 1, 1)}, "expires_at"),
         ({"metadata": {"a": math.nan}}, "metadata.a"),
         ({"metadata": None}, "metadata"),
     ],
@@ -143,6 +146,9 @@ BAD_VALUES: list[tuple[str, Any]] = [
     *(("faded_at", bad) for bad in (0, datetime(2026, 1, 1), AT)),
     *(("pinned", bad) for bad in (None, 1, "yes")),
     *(("held", bad) for bad in (None, 0, "no")),
+    *(("keyed", bad) for bad in (None, 1, "yes")),
+    *(("searchable", bad) for bad in (None, 1, "yes")),
+    *(("expires_at", bad) for bad in (0, "2026-01-01", datetime(2026, 1, 1))),
 ]
 
 

@@ -28,7 +28,9 @@ __all__ = [
     "MemoryStore",
     "NamespaceInfo",
     "Passage",
+    "Rewrite",
     "State",
+    "as_given",
     "state_of",
 ]
 
@@ -38,7 +40,8 @@ class State:
     """The facts that strength follows from, and what recall and the daily pass write.
 
     `fades_at` is a lower bound of the instant at which strength falls below the policy's
-    threshold: exact on the wall clock, checked again by the pass on days of use. None: never.
+    threshold or the memory expires: exact on the wall clock, checked again by the pass on days
+    of use. None: never.
     """
 
     id: str
@@ -52,6 +55,7 @@ class State:
     faded_at: int | None = None
     pinned: bool = False
     held: bool = False
+    expires_at: int | None = None
 
     @property
     def clock_start(self) -> int:
@@ -73,6 +77,7 @@ def state_of(memory: Memory) -> State:
         faded_at=_micros(memory.faded_at),
         pinned=memory.pinned,
         held=memory.held,
+        expires_at=_micros(memory.expires_at),
     )
 
 
@@ -100,7 +105,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of an entry: `id` is the record's, new or the one that says the same."""
+    """What became of an entry: `id` is the record's, new or the one that was there."""
 
     id: str
     created: bool
@@ -115,6 +120,7 @@ class Content:
     position: int | None
     speaker: str | None
     passages: tuple[Passage, ...]
+    searchable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,12 @@ class AuditLine:
 
 
 Edit = Callable[[State], State]
+Rewrite = Callable[[State, bool], State]  # told whether anything of it is new
+
+
+def as_given(state: State, _: bool) -> State:
+    """A rewritten memory whose state nobody edits."""
+    return state
 
 
 class MemoryStore(Protocol):
@@ -174,6 +186,10 @@ class MemoryStore(Protocol):
 
     def namespaces(self) -> list[Namespace]: ...
 
+    def inhabited(self, now: int) -> list[tuple[Namespace, bool]]:
+        """Namespaces with active memories, and whether one of them surely has not faded."""
+        ...
+
     def fingerprint(self) -> Fingerprint | None:
         """The embedder the vectors come from; dimension 0: none; None: nothing written yet."""
         ...
@@ -190,13 +206,19 @@ class MemoryStore(Protocol):
         policy: str,
         fingerprint: Fingerprint,
         again: Edit,
+        rewritten: Rewrite = as_given,
         actions: Callable[[State], Sequence[str]] | None = None,
         days: Sequence[int],
         now: int,
     ) -> list[Added]:
-        """Write new memories; where the text is already there, run `again` on its state.
+        """Write new memories, and what follows where one is there already.
 
-        `actions` names for the audit trail what `again` changed.
+        Where the text is, `again` runs on its state. Where the id of a keyed one is, its content
+        becomes that of the entry, creation and counts stay, and `rewritten` runs on its state.
+        `actions` names for the audit trail what these two changed.
+
+        Raises:
+            Held: a keyed memory under hold would be reworded.
         """
         ...
 
@@ -239,7 +261,7 @@ class MemoryStore(Protocol):
         source: str | None = None,
         where: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Ids in the order of (created_at, id); `where` matches metadata by equality."""
+        """Ids by (created_at, position, id); `where` as `ebbmem.conditions` has it."""
         ...
 
     def changes(self, ns: Namespace, since: int) -> Changes: ...
@@ -273,7 +295,7 @@ class MemoryStore(Protocol):
         ...
 
     def due(self, ns: Namespace, now: int, *, limit: int) -> list[str]:
-        """Active, unpinned memories whose `fades_at` has come."""
+        """Active memories whose `fades_at` has come."""
         ...
 
     def purgeable(self, ns: Namespace, before: int, *, limit: int) -> list[str]:

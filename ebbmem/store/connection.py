@@ -50,6 +50,7 @@ class Connection:
         self.path = path
         self._lock = threading.RLock()
         self._writing = False
+        self._truncate_later = False
         if sqlite3.sqlite_version_info < MINIMUM_SQLITE:
             raise StoreError(path, f"needs SQLite 3.37, this Python has {sqlite3.sqlite_version}")
         with self._translated():
@@ -102,11 +103,15 @@ class Connection:
                 yield self._db
                 self._db.execute("COMMIT")
             except BaseException:
+                self._truncate_later = False
                 if self._inside():
                     self._db.execute("ROLLBACK")
                 raise
             finally:
                 self._writing = False
+            if self._truncate_later:
+                self._truncate_later = False
+                self.truncate_log()
 
     def backup(self, target: str) -> None:
         """A consistent copy while others read and write; `target` appears whole or not at all."""
@@ -126,9 +131,13 @@ class Connection:
             Path(partial).unlink(missing_ok=True)
 
     def truncate_log(self) -> None:
-        """Move the write-ahead log into the file, best effort: a reader may hold it."""
+        """Move the write-ahead log into the file, best effort: a reader may hold it.
+
+        Inside a transaction it is done after it.
+        """
         with self._lock, self._translated():
             if self._inside():
+                self._truncate_later = True
                 return
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import NotFound
@@ -19,6 +18,7 @@ from ebbmem.store.base import (
     State,
 )
 from ebbmem.store.schema import (
+    MEMORY_COLUMNS,
     STATE_COLUMNS,
     digest,
     read_memory,
@@ -32,9 +32,8 @@ __all__ = [
     "STALE",
     "current_embedder",
     "find_embedder",
-    "find_text",
+    "find_same",
     "json_list",
-    "metadata_matcher",
     "read_changes",
     "read_links",
     "read_memories",
@@ -47,36 +46,20 @@ JOINED = "memory m JOIN state s ON s.ns = m.ns AND s.id = m.id"
 _CHANGES = (
     "SELECT n.change_seq, n.floor_seq, n.active_days, n.policy, "
     "e.name, e.dimension, e.token_dimension, e.min_similarity, "
-    f"s.content_seq, s.id, m.text, m.source, m.position, m.speaker, {STATE_COLUMNS} "
+    f"s.content_seq, s.id, m.text, m.source, m.position, m.speaker, m.searchable, {STATE_COLUMNS} "
     "FROM namespace n LEFT JOIN embedder e ON e.current "
     "LEFT JOIN state s ON s.ns = n.ns AND s.change_seq > ? "
     "LEFT JOIN memory m ON m.ns = s.ns AND m.id = s.id WHERE n.ns = ?"
 )
 STALE = (
-    "SELECT m.ns, m.id, m.text, m.speaker FROM memory m WHERE NOT EXISTS (SELECT 1 FROM vector v "
+    "SELECT m.ns, m.id, m.text, m.speaker FROM memory m "
+    "WHERE m.searchable AND NOT EXISTS (SELECT 1 FROM vector v "
     "WHERE v.ns = m.ns AND v.id = m.id AND v.embedder = ?) ORDER BY m.ns, m.id"
 )
 
 
 def json_list(values: Iterable[str]) -> str:
     return json.dumps(list(values))
-
-
-def metadata_matcher(where: Mapping[str, Any]) -> Callable[[str], bool]:
-    """Equality as JSON has it, at every depth: true is not 1."""
-    wanted = {key: _canonical(value) for key, value in where.items()}
-
-    def matches(stored: str) -> bool:
-        metadata = json.loads(stored)
-        return all(
-            key in metadata and _canonical(metadata[key]) == value for key, value in wanted.items()
-        )
-
-    return matches
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def read_changes(db: sqlite3.Connection, key: str, since: int) -> Changes:
@@ -91,13 +74,15 @@ def read_changes(db: sqlite3.Connection, key: str, since: int) -> Changes:
     passages = read_passages(db, key, renewed) if renewed else {}
     links = read_links(db, key, renewed) if renewed else {}
     changed = []
-    for content_seq, id_, text, source, position, speaker, *facts in (row[8:] for row in rows):
+    for content_seq, id_, text, source, position, speaker, searchable, *facts in (
+        row[8:] for row in rows
+    ):
         if id_ is None:
             continue
         content, joined = None, None
         if text is not None and content_seq > since:
             found = tuple(passages.get(id_, ()))
-            content = Content(text, source, position, speaker, found)
+            content = Content(text, source, position, speaker, found, bool(searchable))
             joined = tuple(links.get(id_, ()))
         state = None if text is None else read_state(id_, facts)
         changed.append(Change(id_, state, content, joined))
@@ -124,8 +109,7 @@ def read_states(
 def read_memories(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> dict[str, Memory]:
     """The records that exist, by id."""
     rows = db.execute(
-        f"SELECT m.id, m.text, m.source, m.position, m.speaker, m.metadata, "
-        f"{STATE_COLUMNS} FROM {JOINED} "
+        f"SELECT {MEMORY_COLUMNS}, {STATE_COLUMNS} FROM {JOINED} "
         "WHERE m.ns = ? AND m.id IN (SELECT value FROM json_each(?))",
         (key, json_list(ids)),
     )
@@ -140,10 +124,10 @@ def require_memory(db: sqlite3.Connection, key: str, id: str) -> Memory:
     return found[id]
 
 
-def find_text(db: sqlite3.Connection, key: str, text: str) -> str | None:
-    """The id of the memory that says the same."""
+def find_same(db: sqlite3.Connection, key: str, memory: Memory) -> str | None:
+    """The id of the memory that says the same; of a keyed one, its own if it is there."""
     row = db.execute(
-        "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(text))
+        "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(memory))
     ).fetchone()
     return None if row is None else str(row[0])
 

@@ -19,6 +19,7 @@ from ebbmem.store.base import Passage, State
 
 __all__ = [
     "APPLICATION_ID",
+    "MEMORY_COLUMNS",
     "MIGRATIONS",
     "STATE_COLUMNS",
     "digest",
@@ -104,12 +105,21 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             "CREATE INDEX audit_ns ON audit (ns, number)",
         ),
     ),
+    (
+        "records known by their id, records no query finds, an end that is set",
+        (
+            "ALTER TABLE memory ADD COLUMN keyed INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE memory ADD COLUMN searchable INTEGER NOT NULL DEFAULT 1",
+            "ALTER TABLE state ADD COLUMN expires_at INTEGER",
+        ),
+    ),
 )
 """(name, statements), applied in order, each with its record in one transaction."""
 
+MEMORY_COLUMNS = "m.id, m.text, m.source, m.position, m.speaker, m.metadata, m.keyed, m.searchable"
 STATE_COLUMNS = (
     "m.category, m.importance, m.created_at, s.last_reinforced_at, s.recall_count, "
-    "s.fades_at, s.status, s.faded_at, s.pinned, s.held"
+    "s.fades_at, s.status, s.faded_at, s.pinned, s.held, s.expires_at"
 )
 
 
@@ -122,9 +132,10 @@ def split_namespace(joined: str) -> Namespace:
     return tuple(json.loads(joined))
 
 
-def digest(text: str) -> bytes:
-    """16 bytes by which a namespace knows that it heard this before."""
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+def digest(memory: Memory) -> bytes:
+    """16 bytes by which a namespace knows a record again: of its text, or of its id."""
+    kind, known_by = (b"id", memory.id) if memory.keyed else (b"", memory.text)
+    return hashlib.blake2b(known_by.encode(), digest_size=16, person=kind).digest()
 
 
 def pack_days(days: Iterable[int]) -> bytes:
@@ -140,7 +151,7 @@ def memory_row(ns: str, memory: Memory) -> tuple[object, ...]:
     return (
         ns,
         memory.id,
-        digest(memory.text),
+        digest(memory),
         memory.text,
         memory.category,
         memory.importance,
@@ -149,6 +160,8 @@ def memory_row(ns: str, memory: Memory) -> tuple[object, ...]:
         memory.speaker,
         to_micros(memory.created_at),
         json.dumps(dict(memory.metadata), ensure_ascii=False),
+        int(memory.keyed),
+        int(memory.searchable),
     )
 
 
@@ -161,12 +174,14 @@ def state_row(state: State) -> tuple[object, ...]:
         state.faded_at,
         int(state.pinned),
         int(state.held),
+        state.expires_at,
     )
 
 
 def read_state(id_: str, row: Sequence[Any]) -> State:
     """From `STATE_COLUMNS`."""
-    category, importance, created, reinforced, count, fades, status, faded, pinned, held = row
+    category, importance, created, reinforced, count, fades, status, faded, *rest = row
+    pinned, held, expires = rest
     return State(
         id=id_,
         category=category,
@@ -179,12 +194,13 @@ def read_state(id_: str, row: Sequence[Any]) -> State:
         faded_at=faded,
         pinned=bool(pinned),
         held=bool(held),
+        expires_at=expires,
     )
 
 
 def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
-    """From id, text, source, position, speaker, metadata and then `STATE_COLUMNS`."""
-    id_, text, source, position, speaker, metadata, *facts = row
+    """From `MEMORY_COLUMNS` and then `STATE_COLUMNS`."""
+    id_, text, source, position, speaker, metadata, keyed, searchable, *facts = row
     state = read_state(id_, facts)
     return Memory.read(
         id=id_,
@@ -203,6 +219,9 @@ def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
         faded_at=_instant(state.faded_at),
         pinned=state.pinned,
         held=state.held,
+        keyed=bool(keyed),
+        searchable=bool(searchable),
+        expires_at=_instant(state.expires_at),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ebbmem.conditions import condition
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import Held
 from ebbmem.records import Memory, Namespace
@@ -20,23 +22,23 @@ from ebbmem.store.base import (
     Entry,
     NamespaceInfo,
     Passage,
+    Rewrite,
     State,
+    as_given,
 )
 from ebbmem.store.connection import Connection
 from ebbmem.store.reads import (
     STALE,
     current_embedder,
     find_embedder,
-    find_text,
+    find_same,
     json_list,
-    metadata_matcher,
     read_changes,
     read_memories,
     read_states,
     require_memory,
 )
 from ebbmem.store.schema import (
-    digest,
     join_namespace,
     split_namespace,
 )
@@ -50,7 +52,9 @@ from ebbmem.store.writes import (
     log_changes,
     mark_days,
     next_seq,
+    replace_passages,
     require_embedder,
+    rewrite_entry,
     update_memory,
     write_audit,
 )
@@ -104,6 +108,15 @@ class SQLiteStore:
             rows = db.execute("SELECT ns FROM namespace ORDER BY ns").fetchall()
         return [split_namespace(row[0]) for row in rows]
 
+    def inhabited(self, now: int) -> list[tuple[Namespace, bool]]:
+        with self.connection.read() as db:
+            rows = db.execute(
+                "SELECT ns, max(fades_at IS NULL OR fades_at > ?) FROM state "
+                "WHERE status = 'active' GROUP BY ns ORDER BY ns",
+                (now,),
+            ).fetchall()
+        return [(split_namespace(ns), bool(sure)) for ns, sure in rows]
+
     def fingerprint(self) -> Fingerprint | None:
         with self.connection.read() as db:
             found = current_embedder(db)
@@ -122,6 +135,7 @@ class SQLiteStore:
         policy: str,
         fingerprint: Fingerprint,
         again: Edit,
+        rewritten: Rewrite = as_given,
         actions: Callable[[State], Sequence[str]] | None = None,
         days: Sequence[int],
         now: int,
@@ -132,11 +146,14 @@ class SQLiteStore:
             seq = next_seq(db, key, policy)
             mark_days(db, key, days)
             for entry in entries:
-                known = find_text(db, key, entry.memory.text)
+                known = find_same(db, key, entry.memory)
                 if known is None:
                     insert_entry(db, key, entry, embedder, seq)
                 elif not entry.imported:
-                    changed = edit_states(db, key, [known], again, seq)
+                    if entry.memory.keyed:
+                        changed = rewrite_entry(db, key, entry, embedder, seq, rewritten)
+                    else:
+                        changed = edit_states(db, key, [known], again, seq)
                     log_changes(db, key, changed, actions, now)
                 added.append(Added(known or entry.memory.id, created=known is None))
         return added
@@ -166,15 +183,10 @@ class SQLiteStore:
             seq = next_seq(db, key, None)
             settled = edit_states(db, key, [id], settle, seq)
             write_audit(db, key, now, "fade", [state.id for state in settled])
-            update_memory(db, key, new)
+            embedder = 0 if passages is None else require_embedder(db, fingerprint)
+            update_memory(db, key, new, seq)
             if passages is not None:
-                embedder = require_embedder(db, fingerprint)
-                db.execute("DELETE FROM vector WHERE ns = ? AND id = ?", (key, id))
-                insert_passages(db, key, id, embedder, passages)
-            db.execute(
-                "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id = ?",
-                (seq, seq, key, id),
-            )
+                replace_passages(db, key, id, embedder, passages)
             edit_states(db, key, [id], edit, seq)
         return True
 
@@ -253,17 +265,17 @@ class SQLiteStore:
         if source is not None:
             clauses.append("source = ?")
             values.append(source)
-        columns = "id, metadata" if where else "id"
+        matches = condition(where) if where else None
+        columns = "id, metadata" if matches else "id"
         with self.connection.read() as db:
             rows = db.execute(
                 f"SELECT {columns} FROM memory WHERE {' AND '.join(clauses)} "
-                "ORDER BY created_at, id",
+                "ORDER BY created_at, position IS NULL, position, id",
                 values,
             ).fetchall()
-        if not where:
+        if matches is None:
             return [row[0] for row in rows]
-        matches = metadata_matcher(where)
-        return [id_ for id_, metadata in rows if metadata != "{}" and matches(metadata)]
+        return [id_ for id_, metadata in rows if matches(json.loads(metadata))]
 
     def changes(self, ns: Namespace, since: int) -> Changes:
         with self.connection.read() as db:
@@ -345,8 +357,7 @@ class SQLiteStore:
             for ns, id_, text, passages in items:
                 key = join_namespace(ns)
                 same = db.execute(
-                    "SELECT 1 FROM memory WHERE ns = ? AND id = ? AND digest = ?",
-                    (key, id_, digest(text)),
+                    "SELECT 1 FROM memory WHERE ns = ? AND id = ? AND text = ?", (key, id_, text)
                 ).fetchone()
                 if same is not None:
                     insert_passages(db, key, id_, number, passages)

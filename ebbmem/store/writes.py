@@ -14,14 +14,16 @@ from ebbmem.store.base import (
     Edit,
     Entry,
     Passage,
+    Rewrite,
     State,
     state_of,
 )
 from ebbmem.store.reads import (
     current_embedder,
-    find_text,
+    find_same,
     json_list,
     read_states,
+    require_memory,
 )
 from ebbmem.store.schema import (
     memory_row,
@@ -41,7 +43,9 @@ __all__ = [
     "log_changes",
     "mark_days",
     "next_seq",
+    "replace_passages",
     "require_embedder",
+    "rewrite_entry",
     "update_memory",
     "write_audit",
 ]
@@ -49,7 +53,7 @@ __all__ = [
 _TOMBSTONE_DAYS = 30
 _SET_STATE = (
     "UPDATE state SET change_seq = ?, last_reinforced_at = ?, recall_count = ?, fades_at = ?, "
-    "status = ?, faded_at = ?, pinned = ?, held = ? WHERE ns = ? AND id = ?"
+    "status = ?, faded_at = ?, pinned = ?, held = ?, expires_at = ? WHERE ns = ? AND id = ?"
 )
 
 
@@ -104,7 +108,7 @@ def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -
         )
     db.execute(
         "UPDATE state SET change_seq = ?, status = 'gone', fades_at = NULL, faded_at = ?, "
-        f"last_reinforced_at = NULL, recall_count = 0 WHERE {chosen}",
+        f"last_reinforced_at = NULL, recall_count = 0, expires_at = NULL WHERE {chosen}",
         (seq, now, key, listed),
     )
     return gone
@@ -140,21 +144,27 @@ def write_audit(
 def _insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
     try:
         db.execute(
-            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", memory_row(key, memory)
+            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            memory_row(key, memory),
         )
     except sqlite3.IntegrityError as error:
         raise InvalidInput("id", f"{memory.id!r} is already that of another text") from error
 
 
-def update_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
-    """Write the content columns of a memory that exists."""
-    same = find_text(db, key, memory.text)
+def update_memory(db: sqlite3.Connection, key: str, memory: Memory, seq: int) -> None:
+    """Write the content columns of a memory that exists, and tell readers."""
+    same = find_same(db, key, memory)
     if same not in (None, memory.id):
         raise InvalidInput("text", f"is already that of memory {same!r}")
     db.execute(
         "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
-        "position = ?, speaker = ?, created_at = ?, metadata = ? WHERE ns = ? AND id = ?",
+        "position = ?, speaker = ?, created_at = ?, metadata = ?, keyed = ?, searchable = ? "
+        "WHERE ns = ? AND id = ?",
         (*memory_row(key, memory)[2:], key, memory.id),
+    )
+    db.execute(
+        "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id = ?",
+        (seq, seq, key, memory.id),
     )
 
 
@@ -168,10 +178,43 @@ def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, 
         memory = replace(memory, position=0 if last is None else last + 1)
     _insert_memory(db, key, memory)
     db.execute(  # over the tombstone of an id that was used before
-        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (key, memory.id, seq, seq, *state_row(state_of(memory))),
     )
     insert_passages(db, key, memory.id, embedder, entry.passages)
+
+
+def rewrite_entry(
+    db: sqlite3.Connection, key: str, entry: Entry, embedder: int, seq: int, edit: Rewrite
+) -> list[State]:
+    """The content of an entry in the place of the record with its id; states that changed."""
+    new = entry.memory
+    old = require_memory(db, key, new.id)
+    content = {name: getattr(new, name) for name in _CONTENT}
+    if new.text != old.text:
+        content["importance"] = new.importance
+    made = replace(old, **content, position=_either(new.position, old.position))
+    if old.held and made.text != old.text:
+        raise Held([old.id])
+    if made != old:
+        update_memory(db, key, made, seq)
+    if any(getattr(made, name) != getattr(old, name) for name in ("text", "speaker", "searchable")):
+        replace_passages(db, key, old.id, embedder, entry.passages)
+    given = state_of(new)
+
+    def rewritten(state: State) -> State:
+        pinned = state.pinned or given.pinned
+        after = replace(state, pinned=pinned, expires_at=given.expires_at)
+        return edit(after, made != old or after != state)
+
+    return edit_states(db, key, [old.id], rewritten, seq)
+
+
+_CONTENT = ("text", "category", "source", "speaker", "metadata", "searchable")
+
+
+def _either(given: int | None, known: int | None) -> int | None:
+    return known if given is None else given
 
 
 def log_changes(
@@ -200,6 +243,13 @@ def insert_passages(
             if passage.encoding is not None
         ],
     )
+
+
+def replace_passages(
+    db: sqlite3.Connection, key: str, id_: str, embedder: int, passages: Sequence[Passage]
+) -> None:
+    db.execute("DELETE FROM vector WHERE ns = ? AND id = ?", (key, id_))
+    insert_passages(db, key, id_, embedder, passages)
 
 
 def drop_tombstones(db: sqlite3.Connection, key: str, now: int) -> None:
