@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ebbmem.across import arecall_across, recall_across
 from ebbmem.aio import AsyncMemoryBank
 from ebbmem.bank import MemoryBank
 from ebbmem.context import Context
@@ -73,6 +74,8 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnreadable",
     "UnknownCategory",
+    "arecall_across",
+    "recall_across",
 ]
 
 __version__ = "0.1.0"

@@ -135,17 +135,25 @@ class AsyncMemoryBank:
         return self.bank.path
 
     @property
+    def clock(self) -> Clock:
+        return self.bank.clock
+
+    @property
     def fingerprint(self) -> Fingerprint:
         return self.bank.fingerprint
 
     async def remember_many(
-        self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
+        self,
+        drafts: Iterable[Draft | Memory | str],
+        *,
+        rewrite: bool = False,
+        progress: Progress | None = None,
     ) -> Memories:
         """See `MemoryBank.remember_many`."""
         items = await asyncio.to_thread(self.bank._checked, drafts)
-        cut = await asyncio.to_thread(intake.spans, items)
-        async with self._encoded(intake.texts_to_encode(items, cut), progress):
-            return await asyncio.to_thread(self.bank.remember_many, items)
+        texts = await asyncio.to_thread(self._new_texts, self.bank, items)
+        async with self._encoded(texts, progress):
+            return await asyncio.to_thread(self.bank.remember_many, items, rewrite=rewrite)
 
     async def write(
         self,
@@ -154,15 +162,20 @@ class AsyncMemoryBank:
         erase: Mapping[Namespace, Iterable[str]] | None = None,
     ) -> dict[Namespace, Memories]:
         """See `MemoryBank.write`."""
-        items = {
-            ns: await asyncio.to_thread(self.bank._checked, each) for ns, each in drafts.items()
-        }
-        cut = {ns: await asyncio.to_thread(intake.spans, each) for ns, each in items.items()}
-        texts = [
-            text for ns, each in items.items() for text in intake.texts_to_encode(each, cut[ns])
-        ]
+        taken = await asyncio.to_thread(self.bank._taken, drafts)
+        texts: list[str] = []
+        for bank, each in taken.values():
+            texts += await asyncio.to_thread(self._new_texts, bank, each)
         async with self._encoded(texts, None):
+            items = {ns: each for ns, (_, each) in taken.items()}
             return await asyncio.to_thread(self.bank.write, items, erase=erase)
+
+    @staticmethod
+    def _new_texts(bank: MemoryBank, items: list[Draft | Memory]) -> list[str]:
+        """What there is to encode and not yet in the file."""
+        known = bank._engine.recorded(bank._arena(), items)
+        texts = intake.texts_to_encode(items, intake.spans(items))
+        return [text for text in texts if text not in known]
 
     async def _update(self, id: str, **changes: Any) -> Memory:
         old = await self.get(id, include_faded=True)
@@ -222,6 +235,7 @@ class AsyncMemoryBank:
     restore = _threaded(MemoryBank.restore)
     forget = _threaded(MemoryBank.forget)
     erase = _threaded(MemoryBank.erase)
+    erase_expired = _threaded(MemoryBank.erase_expired)
     erase_all = _threaded(MemoryBank.erase_all)
     link = _threaded(MemoryBank.link)
     unlink = _threaded(MemoryBank.unlink)

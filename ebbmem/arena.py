@@ -74,7 +74,7 @@ class Arena:
     ) -> None:
         self.lock = threading.RLock()
         self._store = store
-        self._ns = ns
+        self.namespace = ns
         self._make_index = make_index
         self._generation = 0
         self._reset()
@@ -104,10 +104,10 @@ class Arena:
     def catch_up(self) -> None:
         """Read what changed since the last call: usually one query that finds nothing."""
         with self.lock:
-            changes = self._store.changes(self._ns, self._seq)
+            changes = self._store.changes(self.namespace, self._seq)
             if changes.reset or self._dead > max(_MANY_DEAD, len(self._row_of)):
                 self._reset()
-                changes = self._store.changes(self._ns, 0)
+                changes = self._store.changes(self.namespace, 0)
             renewed = any(each.content or each.state is None for each in changes.rows)
             if renewed:
                 self._snapshot = None

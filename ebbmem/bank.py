@@ -20,7 +20,7 @@ from ebbmem.checks import (
 )
 from ebbmem.clock import day_of, from_micros
 from ebbmem.context import Context, render
-from ebbmem.errors import NotFound
+from ebbmem.errors import InvalidInput, NotFound
 from ebbmem.finding import Question, Ranking
 from ebbmem.ranking import with_strength
 from ebbmem.reading import Where
@@ -183,6 +183,8 @@ class MemoryBank(Writer):
             reinforce: let what is near the best count as used.
         """
         check_count("k", k, least=1)
+        if not isinstance(relevance, Mapping):
+            raise InvalidInput("relevance", f"must be a mapping, not {type(relevance).__name__}")
         given = {
             check_label("id", id_): check_fraction("relevance", each)
             for id_, each in relevance.items()

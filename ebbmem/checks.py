@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +113,14 @@ def check_ids(value: object, name: str = "ids") -> list[str]:
 
 def check_vector(value: object) -> tuple[float, ...]:
     """A query that is a vector: finite numbers, not all of them zero."""
-    if isinstance(value, bytes | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, bytes | Mapping | Set) or not isinstance(value, Iterable):
         raise InvalidInput("query", f"must be text or a vector, not {type(value).__name__}")
+    numbers = list(value)
     try:
-        row = tuple(float(each) for each in value)
-    except (TypeError, ValueError):
+        if any(isinstance(each, str | bytes) for each in numbers):
+            raise TypeError
+        row = tuple(float(each) for each in numbers)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput("query", "must be text or a vector of numbers") from None
     if not row or not all(map(math.isfinite, row)) or not any(row):
         raise InvalidInput("query", "is a vector that is empty, all zero, or not finite")

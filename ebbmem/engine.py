@@ -6,10 +6,11 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from ebbmem import intake
 from ebbmem.arena import Arena
@@ -18,9 +19,9 @@ from ebbmem.embedding.choose import BUILT_IN, resolve
 from ebbmem.embedding.encoding import encodings
 from ebbmem.errors import InvalidInput, MissingExtra
 from ebbmem.intake import Progress
-from ebbmem.records import Namespace
+from ebbmem.records import Draft, Memory, Namespace
 from ebbmem.store import MemoryStore, SQLiteStore
-from ebbmem.text import passages
+from ebbmem.text import passages, spoken
 
 __all__ = ["KEYWORDS_ALONE", "Encoded", "Engine"]
 
@@ -140,18 +141,47 @@ class Engine:
             known = self.keep_query(encoder, text, encoder.encode_query(text))
         return Encoded(encoder.fingerprint, [known])
 
-    def encoded(self, texts: Sequence[str], progress: Progress | None) -> Encoded:
-        """Documents as vectors, and whose they are: the encoder may change meanwhile."""
+    def encoded(
+        self,
+        texts: Sequence[str],
+        progress: Progress | None,
+        known: Mapping[str, Encoding] = MappingProxyType({}),
+    ) -> Encoded:
+        """Documents as vectors, and whose they are: the encoder may change meanwhile.
+
+        What is `known` or was offered is not encoded again.
+        """
         encoder = self.encoder
         if encoder is None:
             return Encoded(KEYWORDS_ALONE, None)
         name = encoder.fingerprint.name
         with self._lock:
-            offered = [self._offered.get((name, text)) for text in texts]
-        ready = [each for each in offered if each is not None]
-        if len(ready) < len(texts):
-            ready = intake.encode(encoder, texts, progress)
-        return Encoded(encoder.fingerprint, ready)
+            offered = {
+                text: self._offered[name, text] for text in texts if (name, text) in self._offered
+            }
+        ready = {**known, **offered}
+        missing = list(dict.fromkeys(text for text in texts if text not in ready))
+        ready |= zip(missing, intake.encode(encoder, missing, progress), strict=True)
+        return Encoded(encoder.fingerprint, [ready[text] for text in texts])
+
+    def recorded(self, arena: Arena, items: Sequence[Draft | Memory]) -> dict[str, Encoding]:
+        """Encodings that stand in the file already, by the words as they are encoded.
+
+        Of what is being said again or written over: an embedder may cost money.
+        """
+        encoder, stored = self.encoder, arena.embedder
+        if encoder is None or stored is None or not stored.accepts(encoder.fingerprint):
+            return {}
+        return {
+            spoken(speaker, text[part.start : part.stop]): part.encoding
+            for text, speaker, parts in self.store.encoded(
+                arena.namespace,
+                ids=[each.id for each in items if each.id],
+                texts=[each.text for each in items],
+            )
+            for part in parts
+            if part.encoding is not None
+        }
 
     @contextmanager
     def offering(

@@ -185,7 +185,7 @@ class _Weigher:
     def __call__(self, draft: Draft | Memory) -> float:
         answers = self._answers(draft)
         found = traits(draft.text)
-        if draft.source is not None:
+        if draft.source is not None and draft.searchable:
             self._last[draft.source] = (found.question, draft.speaker)
         if draft.importance is not None:
             return draft.importance

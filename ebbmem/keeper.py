@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
 from ebbmem.opening import Opened
 from ebbmem.policy import Policy
 from ebbmem.reading import Where
-from ebbmem.records import Memories, Memory, Namespaces
+from ebbmem.records import Memories, Memory, Namespace, Namespaces
 from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
 from ebbmem.store import State, state_of
 
@@ -57,7 +57,7 @@ class Keeper(Opened):
         offset: int = 0,
         newest_first: bool = False,
     ) -> Memories:
-        """Memories by time of creation, then place in their source; `where` as in `recall`."""
+        """Memories by time of creation, then source and place in it; `where` as in `recall`."""
         if limit is not None:
             check_count("limit", limit, least=0)
         check_count("offset", offset, least=0)
@@ -71,13 +71,18 @@ class Keeper(Opened):
         stop = None if limit is None else offset + limit
         return self._store.get(self.namespace, ids[offset:stop])
 
-    def inhabited(self) -> Namespaces:
-        """Namespaces of this file, this one and below, with a memory that has not faded."""
+    def inhabited(self, *, include_faded: bool = False) -> Namespaces:
+        """Namespaces of this file, this one and below, with a memory that has not faded.
+
+        `include_faded`: every one that was ever written to.
+        """
         now, depth = self._now(), len(self.namespace)
+        if include_faded:
+            return [ns for ns in self._store.namespaces() if ns[:depth] == self.namespace]
         return [
             ns
             for ns, sure in self._store.inhabited(now)
-            if ns[:depth] == self.namespace and (sure or self.at(*ns).stats().active)
+            if ns[:depth] == self.namespace and (sure or self._beside(ns).stats().active)
         ]
 
     def vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -212,6 +217,20 @@ class Keeper(Opened):
             return 0
         return self._store.erase(self.namespace, listed, action="erase", now=self._now())
 
+    def erase_expired(self) -> int:
+        """Remove for good what has reached its set end and is not held; returns how many."""
+        now = self._now()
+        with self._store.together():  # a memory that is given a later end meanwhile stays
+            states = self._store.states(self.namespace, self._store.select(self.namespace))
+            ended = [
+                each.id
+                for each in states
+                if each.expires_at is not None and each.expires_at <= now and not each.held
+            ]
+            if not ended:
+                return 0
+            return self._store.erase(self.namespace, ended, action="erase", now=now)
+
     def erase_all(self) -> int:
         """Remove everything of this namespace and nothing else; returns how many."""
         ids = self._store.select(self.namespace)
@@ -241,6 +260,10 @@ class Keeper(Opened):
         return daily.run(self._store, self.namespace, self.policy, days, now)
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _beside(self, ns: Namespace) -> Self:
+        """The bank of a namespace of this file: this one, or a sibling."""
+        return self if ns == self.namespace else self.at(*ns)
 
     def _current(self, memory: str | Memory) -> Memory:
         """The record of today: one that a caller kept may be older than the last recall."""

@@ -18,6 +18,7 @@ from ebbmem.store.base import State
 
 __all__ = [
     "elapsed_days",
+    "expired",
     "faded",
     "fades_at",
     "forgotten",
@@ -115,7 +116,7 @@ def settled(state: State, now: int, policy: Policy, active_days: Sequence[int]) 
     """The state with what time has done to it: whether a pass has run makes no difference."""
     if state.status != "active":
         return state
-    if _expired(state, now):
+    if expired(state, now):
         return faded(state, now)
     if state.pinned:
         return state
@@ -133,7 +134,8 @@ def passed(state: State, now: int, policy: Policy, active_days: Sequence[int]) -
     return replace(state, fades_at=_sooner(chance, state.expires_at))
 
 
-def _expired(state: State, now: int) -> bool:
+def expired(state: State, now: int) -> bool:
+    """Whether the end that was set has come."""
     return state.expires_at is not None and state.expires_at <= now
 
 
@@ -157,7 +159,7 @@ def restored(state: State, now: int, policy: Policy) -> State:
         state,
         status="active",
         faded_at=None,
-        expires_at=None if _expired(state, now) else state.expires_at,
+        expires_at=None if expired(state, now) else state.expires_at,
         last_reinforced_at=max(now, state.last_reinforced_at or now),
     )
     return with_deadline(back, policy)

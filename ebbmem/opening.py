@@ -87,10 +87,10 @@ class Opened:
     ) -> Self:
         """`new` is the policy of a namespace that was never opened with one."""
         info = engine.store.info(ns)
-        stored_or_new = new or Policy() if info is None else Policy.from_json(info.policy)
-        chosen = policy or stored_or_new
-        if info is not None:
-            chosen = chosen.knowing(info.policy)
+        if info is None:
+            chosen = policy or new or Policy()
+        else:  # what was stored need not be readable where it is not asked for
+            chosen = (policy or Policy.from_json(info.policy)).knowing(info.policy)
         bank = cls(engine, ns, chosen, clock, maintain=maintain)
         now = bank._now()
         stored = None if info is None else info.policy
@@ -138,6 +138,11 @@ class Opened:
     @property
     def path(self) -> str:
         return self._store.path
+
+    @property
+    def clock(self) -> Clock:
+        """What tells this bank the time."""
+        return self._clock
 
     @property
     def fingerprint(self) -> Fingerprint:

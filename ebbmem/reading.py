@@ -252,11 +252,18 @@ def due_within(
     elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
     ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
     left = np.where(snapshot.pinned, np.inf, np.maximum(lifetimes - elapsed, 0.0) + ahead)
-    left = np.minimum(left, (snapshot.expires - now) / DAY)
+    ends = (snapshot.expires - now) / DAY
+    soonest = np.minimum(left, ends)
     strength = snapshot.strengths(now, policy)
     mortal = (snapshot.status == ACTIVE) & ~snapshot.hidden(strength, now, policy)
-    rows = np.flatnonzero(mortal & (left <= days))
-    due = [(snapshot.ids[row], float(strength[row]), now + int(left[row] * DAY)) for row in rows]
+    due = [
+        (
+            snapshot.ids[row],
+            float(strength[row]),
+            int(snapshot.expires[row]) if ends[row] <= left[row] else now + int(left[row] * DAY),
+        )
+        for row in np.flatnonzero(mortal & (soonest <= days))
+    ]
     return sorted(due, key=lambda each: (each[2], each[0]))
 
 

@@ -65,8 +65,8 @@ class Snapshot:
         return np.asarray(self.status != GONE)
 
     def living_passages(self) -> NDArray[np.bool_]:
-        """(p,) passages of rows that exist."""
-        return np.asarray(self.alive()[self.passage_row])
+        """(p,) passages of rows that exist and can be found: what statistics are taken over."""
+        return np.asarray((self.alive() & self.searchable)[self.passage_row])
 
     def base_rates(self, policy: Policy) -> NDArray[np.float64]:
         """(n,) decay per day at importance 0, as a policy has the categories."""

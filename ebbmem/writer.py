@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, Self, TextIO, TypeVar
 
 from ebbmem import exchange, intake, lifecycle
 from ebbmem.checks import (
+    check_flag,
     check_fraction,
     check_ids,
     check_label,
@@ -30,6 +31,8 @@ from ebbmem.results import Imported
 from ebbmem.store import Added, Entry, Passage, State
 
 __all__ = ["Writer"]
+
+T = TypeVar("T")
 
 
 class Writer(Keeper):
@@ -82,15 +85,27 @@ class Writer(Keeper):
         return Draft(text=text, metadata={} if metadata is None else metadata, **fields)
 
     def remember_many(
-        self, drafts: Iterable[Draft | Memory | str], *, progress: Progress | None = None
+        self,
+        drafts: Iterable[Draft | Memory | str],
+        *,
+        rewrite: bool = False,
+        progress: Progress | None = None,
     ) -> Memories:
-        """Keep several texts, all or none; a `Memory` keeps the state it had elsewhere."""
+        """Keep several texts, all or none; a `Memory` keeps the state it had elsewhere.
+
+        Args:
+            rewrite: an id that is there already names that record, which gets these words; the
+                same words under it again are no use of it. As for a message that may be
+                delivered twice, or edited.
+            progress: called with (done, total) passages.
+        """
         items = self._checked(drafts)
         if not items:
             return []
         now = self._now()
         made, fingerprint = self._encoded(items, progress, now)
-        return self._settled(self._adding(made, fingerprint, (), now)(), made, now)
+        add = self._adding(made, fingerprint, (), now, rewrite=check_flag("rewrite", rewrite))
+        return self._settled(add(), made, now)
 
     def write(
         self,
@@ -108,35 +123,36 @@ class Writer(Keeper):
             InvalidInput, EmbeddingError, Held, StoreError: nothing was written.
         """
         now = self._now()
-        leaving = {
-            check_namespace(ns): check_ids(ids)
-            for ns, ids in ({} if erase is None else erase).items()
-        }
-        banks = {check_namespace(ns): self._beside(ns) for ns in drafts}
-        items = {ns: bank._checked(drafts[ns]) for ns, bank in banks.items()}
+        given = _named("erase", {} if erase is None else erase)
+        leaving = {ns: check_ids(ids) for ns, ids in given.items()}
+        taken = self._taken(drafts)
         ready: dict[Namespace, tuple[list[Entry], Callable[[], list[Added]]]] = {}
-        for ns, bank in banks.items():
-            made, fingerprint = bank._encoded(items[ns], None, now)
+        for ns, (bank, items) in taken.items():
+            made, fingerprint = bank._encoded(items, None, now)
             ready[ns] = made, bank._adding(made, fingerprint, (), now)
         with self._store.together():
-            added = {ns: add() for ns, (_, add) in ready.items() if items[ns]}
+            added = {ns: add() for ns, (made, add) in ready.items() if made}
             for ns, ids in leaving.items():
                 if ids:
                     self._store.erase(ns, ids, action="erase", now=now)
         return {
-            ns: banks[ns]._settled(added[ns], made, now) if items[ns] else []
-            for ns, (made, _) in ready.items()
+            ns: bank._settled(added[ns], ready[ns][0], now) if items else []
+            for ns, (bank, items) in taken.items()
         }
 
-    def _beside(self, ns: Sequence[str]) -> Self:
-        return self if tuple(ns) == self.namespace else self.at(*ns)
+    def _taken(
+        self, drafts: Mapping[Namespace, Iterable[Draft | Memory | str]]
+    ) -> dict[Namespace, tuple[Self, list[Draft | Memory]]]:
+        """What can be kept, by namespace, with the bank that keeps it."""
+        banks = {ns: (self._beside(ns), each) for ns, each in _named("drafts", drafts).items()}
+        return {ns: (bank, bank._checked(each)) for ns, (bank, each) in banks.items()}
 
     def _encoded(
         self, items: list[Draft | Memory], progress: Progress | None, now: int
     ) -> tuple[list[Entry], Fingerprint]:
         """Checked items as entries, and whose vectors they carry."""
-        cut = intake.spans(items)
-        encoded = self._engine.encoded(intake.texts_to_encode(items, cut), progress)
+        cut, known = intake.spans(items), self._engine.recorded(self._arena(), items)
+        encoded = self._engine.encoded(intake.texts_to_encode(items, cut), progress, known)
         return self._made(items, cut, encoded, now), encoded.fingerprint
 
     def _checked(self, drafts: Iterable[Draft | Memory | str]) -> list[Draft | Memory]:
@@ -161,7 +177,13 @@ class Writer(Keeper):
         )
 
     def _adding(
-        self, made: list[Entry], fingerprint: Fingerprint, days: Sequence[int], now: int
+        self,
+        made: list[Entry],
+        fingerprint: Fingerprint,
+        days: Sequence[int],
+        now: int,
+        *,
+        rewrite: bool = False,
     ) -> Callable[[], list[Added]]:
         """What writes them in one transaction. It asks nothing but the store: the arena must not
         learn what may yet be rolled back, nor be waited for with the store in hand."""
@@ -177,13 +199,16 @@ class Writer(Keeper):
                 revived.add(state.id)
             return lifecycle.said_again(today, now, policy)
 
-        def rewritten(state: State, changed: bool) -> State:
+        def rewritten(was: State, given: State, changed: bool) -> State:
+            if lifecycle.expired(given, now):  # its new end is past: nothing to come back for
+                return lifecycle.with_deadline(given, policy) if changed else given
+            hidden = settle(was, now).status == "faded"  # by its old end too
+            state = lifecycle.faded(given, now) if hidden else given
             if changed:
                 return lifecycle.with_deadline(again(state), policy)
-            today = settle(state, now)
-            if today.status == "faded":
+            if hidden:
                 revived.add(state.id)
-            return lifecycle.restored(today, now, policy)
+            return lifecycle.restored(state, now, policy)
 
         def add() -> list[Added]:
             with self._store.together():
@@ -194,6 +219,7 @@ class Writer(Keeper):
                     fingerprint=fingerprint,
                     again=again,
                     rewritten=rewritten,
+                    rewrite=rewrite,
                     actions=lambda state: ["restore"] if state.id in revived else [],
                     days=sorted(told),
                     now=now,
@@ -393,6 +419,16 @@ class Writer(Keeper):
 
     def _below(self, name: str | None) -> Self:
         return self if name is None else self.at(*self.namespace, name)
+
+
+def _named(name: str, given: Mapping[Namespace, T]) -> dict[Namespace, T]:
+    """A mapping by namespace, its keys checked."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(name, f"must be a mapping by namespace, not {type(given).__name__}")
+    checked = {check_namespace(ns): each for ns, each in given.items()}
+    if len(checked) < len(given):
+        raise InvalidInput(name, "names one namespace twice")
+    return checked
 
 
 def _chosen(batches: list[exchange.Batch], only: str | None) -> list[exchange.Batch]:

@@ -6,11 +6,13 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders import AT
 from ebbmem import AsyncMemoryBank, Draft, Imported, InvalidInput, MemoryBank, NotFound
 from ebbmem.testing import ManualClock, TableEmbedder
 
@@ -234,6 +236,65 @@ async def on_a_loop(clock: ManualClock) -> list[object]:
 def test_the_results_are_those_of_the_plain_bank() -> None:
     one, other = plain(ManualClock()), asyncio.run(on_a_loop(ManualClock()))
     assert one == other
+
+
+KEYED = Draft(text="tea", id="k", keyed=True, importance=0.5, expires_at=AT + timedelta(days=1))
+
+
+def plain_of_what_is_new(clock: ManualClock) -> list[object]:
+    with MemoryBank.open(namespace="u1", embedder=TableEmbedder(TABLE), clock=clock) as bank:
+        told: list[object] = [bank.remember_many(drafts())]
+        told.append(
+            bank.write({("u1",): [KEYED], ("u1", "x"): drafts()}, erase={("u1",): ["milk"]})
+        )
+        told.append(bank.remember("rain", id="k", keyed=True, searchable=False))
+        told.append((bank.expire("k", None), bank.expire("tea", AT + timedelta(days=9))))
+        told.append(bank.recall([1.0, 0.0], exclude=["rain"], where=lambda each: each.id != "k"))
+        told.append(bank.context("query", exclude=["tea"], where={"n": {"$exists": False}}))
+        told.append({id_: row.tolist() for id_, row in bank.vectors(["tea", "k", "none"]).items()})
+        told.append((bank.list(newest_first=True, limit=2), bank.inhabited()))
+        docs = bank.beside("docs")
+        told.append((docs.namespace, docs.policy, docs.rerank({"a": 0.5, "b": 0.1}, k=1)))
+    return told
+
+
+async def on_a_loop_of_what_is_new(clock: ManualClock) -> list[object]:
+    embedder = TableEmbedder(TABLE)
+    async with await AsyncMemoryBank.open(namespace="u1", embedder=embedder, clock=clock) as bank:
+        told: list[object] = [await bank.remember_many(drafts())]
+        told.append(
+            await bank.write({("u1",): [KEYED], ("u1", "x"): drafts()}, erase={("u1",): ["milk"]})
+        )
+        told.append(await bank.remember("rain", id="k", keyed=True, searchable=False))
+        told.append(
+            (await bank.expire("k", None), await bank.expire("tea", AT + timedelta(days=9)))
+        )
+        told.append(
+            await bank.recall([1.0, 0.0], exclude=["rain"], where=lambda each: each.id != "k")
+        )
+        told.append(await bank.context("query", exclude=["tea"], where={"n": {"$exists": False}}))
+        found = await bank.vectors(["tea", "k", "none"])
+        told.append({id_: row.tolist() for id_, row in found.items()})
+        told.append((await bank.list(newest_first=True, limit=2), await bank.inhabited()))
+        docs = await bank.beside("docs")
+        told.append((docs.namespace, docs.policy, await docs.rerank({"a": 0.5, "b": 0.1}, k=1)))
+    return told
+
+
+def test_the_results_of_what_is_new_are_those_of_the_plain_bank() -> None:
+    one = plain_of_what_is_new(ManualClock())
+    assert one == asyncio.run(on_a_loop_of_what_is_new(ManualClock()))
+
+
+def test_a_query_that_is_a_vector_awaits_no_embedder() -> None:
+    async def main() -> None:
+        embedder = Twins()
+        async with await AsyncMemoryBank.open(namespace="u1", embedder=embedder) as bank:
+            await bank.remember("tea", searchable=False)
+            await bank.recall([1.0, 0.0])
+            assert embedder.awaited == []
+
+    asyncio.run(main())
 
 
 def test_it_tells_what_the_bank_it_wraps_tells(tmp_path: Path) -> None:

@@ -110,6 +110,30 @@ def test_an_age_is_told_in_the_words_of_people(days: float, age: str) -> None:
     assert told("a", days=days) == f"[m1] {age}: a"
 
 
+def test_the_same_words_of_the_same_speaker_are_told_once_by_the_best_that_says_them() -> None:
+    twice = [
+        recollection("I prefer tabs", id="worse", speaker="Ann", score=0.4, days=1),
+        recollection("I prefer tabs", id="best", speaker="Ann", score=0.6),
+        recollection("I prefer tabs", id="another", speaker="Bob", score=0.5, days=2),
+        recollection("I prefer tabs", id="nobody", score=0.3, days=3),
+        recollection("I prefer Tabs", id="otherwise", speaker="Ann", score=0.2, days=4),
+    ]
+    block = render(twice, now=NOW, budget=10_000, count_tokens=words)
+    assert list(block.ids) == ["otherwise", "nobody", "another", "best"]
+
+
+def test_what_is_told_once_leaves_its_room_to_the_next() -> None:
+    twice = [
+        recollection("one two three", id=id_, score=score)
+        for id_, score in (("a", 0.9), ("b", 0.8))
+    ]
+    alone = render(twice[:1], now=NOW, budget=10_000, count_tokens=words)
+    both = [*twice, recollection("four five six", id="c", score=0.7)]
+    budget = words(alone) + words(told("four five six", id="c"))
+    block = render(both, now=NOW, budget=budget, count_tokens=words)
+    assert sorted(block.ids) == ["a", "c"]
+
+
 def test_lines_are_told_oldest_first() -> None:
     given = [
         recollection("new", id="n", score=0.9, days=1),

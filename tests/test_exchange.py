@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_memory
+from builders import OpenBank, a_memory
+from ebbmem import Imported
 from ebbmem.errors import ExchangeError, InvalidInput
 from ebbmem.exchange import FORMATS, Batch, Header, export_file, read_file, write_jsonl
 from ebbmem.records import Memory
@@ -104,6 +105,9 @@ active = st.builds(
     faded_at=st.none(),
     pinned=st.booleans(),
     held=st.booleans(),
+    keyed=st.booleans(),
+    searchable=st.booleans(),
+    expires_at=st.none() | instants,
 )
 memories = st.builds(faded, active, st.none() | instants)
 
@@ -421,3 +425,59 @@ def test_an_export_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Pat
 def test_a_place_that_cannot_hold_the_export_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="file"):
         export_file(tmp_path / name, [], Header(namespace=("alice",), exported_at=NOW))
+
+
+# -- the first version ---------------------------------------------------------------------------
+
+VERSION_1 = """\
+{"format":"ebbmem","version":1,"namespace":["alice"],"exported_at":"2026-01-02T00:00:00+00:00",\
+"policy":null,"active_days":["2026-01-01"]}
+{"id":"m1","text":"I prefer tabs","category":"fact","importance":0.9,"source":"chat","position":0,\
+"speaker":"Alice","created_at":"2026-01-01T00:00:00+00:00","metadata":{"n":3},\
+"last_reinforced_at":"2026-01-01T12:00:00+00:00","recall_count":2,\
+"fades_at":"2026-03-01T00:00:00+00:00","status":"active","faded_at":null,"pinned":false,"held":true}
+{"id":"m2","text":"rain","category":"failure","importance":0.4,"source":null,"position":null,\
+"speaker":null,"created_at":"2026-01-01T00:00:00+00:00","metadata":{},"last_reinforced_at":null,\
+"recall_count":0,"fades_at":null,"status":"faded","faded_at":"2026-01-01T06:00:00+00:00",\
+"pinned":false,"held":false}
+{"link":["m1","m2",0.5]}
+"""
+
+
+def test_a_file_of_the_first_version_is_read_as_it_was_meant() -> None:
+    [batch] = read_file(io.StringIO(VERSION_1))
+    assert [each.id for each in batch.items] == ["m1", "m2"]
+    for each in batch.items:
+        assert isinstance(each, Memory)
+        assert (each.keyed, each.searchable, each.expires_at) == (False, True, None)
+    assert batch.links == (("m1", "m2", 0.5),)
+
+
+def test_a_file_of_the_first_version_is_taken_in(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    told = bank.import_file(io.StringIO(VERSION_1))
+    assert told == {("u1",): Imported(new=2, known=0)}
+    kept = bank.get("m1")
+    assert (kept.text, kept.recall_count, kept.held) == ("I prefer tabs", 2, True)
+    assert [each.status for each in bank.list(include_faded=True)] == ["active", "faded"]
+    assert [hit.memory.id for hit in bank.recall("tabs", reinforce=False)] == ["m1"]
+
+
+@pytest.mark.parametrize("name", ["keyed", "searchable", "expires_at"])
+@pytest.mark.parametrize("value", [7, "no", [], "2026-01-01T00:00:00"])
+def test_a_new_field_that_cannot_be_read_is_named_with_its_line(name: str, value: Any) -> None:
+    [(number, reason)] = problems(json.dumps(HEADER), line(**{name: value}))
+    assert number == 2
+    assert reason.startswith(name)
+
+
+def test_what_goes_out_is_of_the_second_version_with_the_new_fields() -> None:
+    end = NOW + timedelta(days=1)
+    lines = exported(memory(keyed=True, searchable=False, expires_at=end)).splitlines()
+    header, values = map(json.loads, lines)
+    assert header["version"] == 2
+    assert (values["keyed"], values["searchable"], values["expires_at"]) == (
+        True,
+        False,
+        "2026-01-02T00:00:00+00:00",
+    )

@@ -46,6 +46,8 @@ NAMES = [
     "StoreReadOnly",
     "StoreUnreadable",
     "UnknownCategory",
+    "arecall_across",
+    "recall_across",
 ]
 MODULES = sorted(
     each.name

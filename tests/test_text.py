@@ -253,3 +253,36 @@ def test_passages_hold_every_keyword_of_the_text(text: str) -> None:
     found = {term for start, stop in passages(text) for term in keywords(text[start:stop])}
     single = {term for term in keywords(text) if len(term) == 1 or not re.search(f"[{CJK}]", term)}
     assert single <= found
+
+
+# -- parted texts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("one\u2029two", [(0, 3), (4, 7)]),
+        ("one\u2029\u2029two", [(0, 3), (5, 8)]),
+        ("\u2029one", [(1, 4)]),
+        ("one\u2029 \n\u2029", [(0, 3)]),
+        ("one two\u2029three", [(0, 7), (8, 13)]),
+    ],
+)
+def test_what_a_separator_parts_shares_no_passage(text: str, spans: list[tuple[int, int]]) -> None:
+    assert passages(text) == spans
+
+
+def test_a_long_part_is_cut_as_it_would_be_alone() -> None:
+    long = "One two three. Four five six."
+    alone = passages(long, 4)
+    assert len(alone) == 2
+    assert passages(f"head\u2029{long}", 4) == [(0, 4), *((a + 5, b + 5) for a, b in alone)]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\u2029"), min_size=1), min_size=2))
+def test_parted_texts_have_the_passages_of_each(parts: list[str]) -> None:
+    joined = "\u2029".join(parts)
+    said = [joined[start:stop] for start, stop in passages(joined, 5)]
+    assert said == [
+        part[start:stop] for part in parts if part.strip() for start, stop in passages(part, 5)
+    ]

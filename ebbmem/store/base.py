@@ -163,12 +163,13 @@ class AuditLine:
 
 
 Edit = Callable[[State], State]
-Rewrite = Callable[[State, bool], State]  # told whether anything of it is new
+Rewrite = Callable[[State, State, bool], State]
+"""(as it is, with what is given, whether anything of it is new) -> as it will be."""
 
 
-def as_given(state: State, _: bool) -> State:
+def as_given(was: State, given: State, changed: bool) -> State:
     """A rewritten memory whose state nobody edits."""
-    return state
+    return given
 
 
 class MemoryStore(Protocol):
@@ -207,15 +208,17 @@ class MemoryStore(Protocol):
         fingerprint: Fingerprint,
         again: Edit,
         rewritten: Rewrite = as_given,
+        rewrite: bool = False,
         actions: Callable[[State], Sequence[str]] | None = None,
         days: Sequence[int],
         now: int,
     ) -> list[Added]:
         """Write new memories, and what follows where one is there already.
 
-        Where the text is, `again` runs on its state. Where the id of a keyed one is, its content
-        becomes that of the entry, creation and counts stay, and `rewritten` runs on its state.
-        `actions` names for the audit trail what these two changed.
+        Where the text is, `again` runs on its state. Where the id of a keyed one is, or with
+        `rewrite` that of any, its content becomes that of the entry, creation and counts stay,
+        and `rewritten` runs on its state. `actions` names for the audit trail what these two
+        changed.
 
         Raises:
             Held: a keyed memory under hold would be reworded.
@@ -261,7 +264,13 @@ class MemoryStore(Protocol):
         source: str | None = None,
         where: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Ids by (created_at, position, id); `where` as `ebbmem.conditions` has it."""
+        """Ids by (created_at, source, position, id); `where` as `ebbmem.conditions` has it."""
+        ...
+
+    def encoded(
+        self, ns: Namespace, *, ids: Sequence[str], texts: Sequence[str]
+    ) -> list[tuple[str, str | None, tuple[Passage, ...]]]:
+        """(text, speaker, passages) of memories with these ids or, unkeyed, these texts."""
         ...
 
     def changes(self, ns: Namespace, since: int) -> Changes: ...

@@ -21,6 +21,7 @@ from ebbmem.store.schema import (
     MEMORY_COLUMNS,
     STATE_COLUMNS,
     digest,
+    digest_of,
     read_memory,
     read_passage,
     read_state,
@@ -33,6 +34,8 @@ __all__ = [
     "current_embedder",
     "find_embedder",
     "find_same",
+    "find_words",
+    "has_id",
     "json_list",
     "read_changes",
     "read_links",
@@ -130,6 +133,29 @@ def find_same(db: sqlite3.Connection, key: str, memory: Memory) -> str | None:
         "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(memory))
     ).fetchone()
     return None if row is None else str(row[0])
+
+
+def find_words(
+    db: sqlite3.Connection, key: str, ids: Sequence[str], texts: Sequence[str]
+) -> dict[str, tuple[str, str | None]]:
+    """(text, speaker) by id, of searchable memories with these ids or, unkeyed, these texts."""
+    rows = db.execute(
+        "SELECT id, text, speaker FROM memory WHERE searchable AND ns = ? AND id IN "
+        "(SELECT value FROM json_each(?))",
+        (key, json_list(ids)),
+    ).fetchall()
+    for text in texts:
+        rows += db.execute(
+            "SELECT id, text, speaker FROM memory WHERE searchable AND ns = ? AND digest = ?",
+            (key, digest_of("", text)),
+        )
+    return {id_: (text, speaker) for id_, text, speaker in rows}
+
+
+def has_id(db: sqlite3.Connection, key: str, id: str) -> bool:
+    """Whether there is a memory of this id."""
+    row = db.execute("SELECT 1 FROM memory WHERE ns = ? AND id = ?", (key, id)).fetchone()
+    return row is not None
 
 
 def read_passages(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> dict[str, list[Passage]]:

@@ -23,6 +23,7 @@ __all__ = [
     "MIGRATIONS",
     "STATE_COLUMNS",
     "digest",
+    "digest_of",
     "join_namespace",
     "memory_row",
     "pack_days",
@@ -134,8 +135,12 @@ def split_namespace(joined: str) -> Namespace:
 
 def digest(memory: Memory) -> bytes:
     """16 bytes by which a namespace knows a record again: of its text, or of its id."""
-    kind, known_by = (b"id", memory.id) if memory.keyed else (b"", memory.text)
-    return hashlib.blake2b(known_by.encode(), digest_size=16, person=kind).digest()
+    return digest_of("id", memory.id) if memory.keyed else digest_of("", memory.text)
+
+
+def digest_of(kind: str, words: str) -> bytes:
+    """16 bytes of an id ("id") or a text ("")."""
+    return hashlib.blake2b(words.encode(), digest_size=16, person=kind.encode()).digest()
 
 
 def pack_days(days: Iterable[int]) -> bytes:

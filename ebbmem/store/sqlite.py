@@ -32,9 +32,12 @@ from ebbmem.store.reads import (
     current_embedder,
     find_embedder,
     find_same,
+    find_words,
+    has_id,
     json_list,
     read_changes,
     read_memories,
+    read_passages,
     read_states,
     require_memory,
 )
@@ -136,6 +139,7 @@ class SQLiteStore:
         fingerprint: Fingerprint,
         again: Edit,
         rewritten: Rewrite = as_given,
+        rewrite: bool = False,
         actions: Callable[[State], Sequence[str]] | None = None,
         days: Sequence[int],
         now: int,
@@ -146,11 +150,17 @@ class SQLiteStore:
             seq = next_seq(db, key, policy)
             mark_days(db, key, days)
             for entry in entries:
+                mine = entry.memory.id
                 known = find_same(db, key, entry.memory)
+                here = rewrite and not entry.imported and has_id(db, key, mine)
+                if here and known not in (None, mine):  # edited to what another says
+                    self.erase(ns, [mine], action="erase", now=now)
+                elif here:
+                    known = mine
                 if known is None:
                     insert_entry(db, key, entry, embedder, seq)
                 elif not entry.imported:
-                    if entry.memory.keyed:
+                    if known == mine and (here or entry.memory.keyed):
                         changed = rewrite_entry(db, key, entry, embedder, seq, rewritten)
                     else:
                         changed = edit_states(db, key, [known], again, seq)
@@ -270,12 +280,21 @@ class SQLiteStore:
         with self.connection.read() as db:
             rows = db.execute(
                 f"SELECT {columns} FROM memory WHERE {' AND '.join(clauses)} "
-                "ORDER BY created_at, position IS NULL, position, id",
+                "ORDER BY created_at, source IS NULL, source, position, id",
                 values,
             ).fetchall()
         if matches is None:
             return [row[0] for row in rows]
         return [id_ for id_, metadata in rows if matches(json.loads(metadata))]
+
+    def encoded(
+        self, ns: Namespace, *, ids: Sequence[str], texts: Sequence[str]
+    ) -> list[tuple[str, str | None, tuple[Passage, ...]]]:
+        key = join_namespace(ns)
+        with self.connection.read() as db:
+            found = find_words(db, key, ids, texts)
+            parts = read_passages(db, key, list(found)) if found else {}
+        return [(*words, tuple(parts.get(id_, ()))) for id_, words in found.items()]
 
     def changes(self, ns: Namespace, since: int) -> Changes:
         with self.connection.read() as db:

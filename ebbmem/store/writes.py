@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 from ebbmem.clock import DAY
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import Held, InvalidInput, StoreError
-from ebbmem.records import Memory
+from ebbmem.records import Memory, Metadata
 from ebbmem.store.base import (
     Edit,
     Entry,
@@ -148,7 +149,8 @@ def _insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
             memory_row(key, memory),
         )
     except sqlite3.IntegrityError as error:
-        raise InvalidInput("id", f"{memory.id!r} is already that of another text") from error
+        there = "a record without a key" if memory.keyed else "another text, or of a keyed record"
+        raise InvalidInput("id", f"{memory.id!r} is already that of {there}") from error
 
 
 def update_memory(db: sqlite3.Connection, key: str, memory: Memory, seq: int) -> None:
@@ -168,14 +170,18 @@ def update_memory(db: sqlite3.Connection, key: str, memory: Memory, seq: int) ->
     )
 
 
+def _placed(db: sqlite3.Connection, key: str, memory: Memory) -> Memory:
+    if memory.position is not None or memory.source is None:
+        return memory
+    last = db.execute(
+        "SELECT max(position) FROM memory WHERE ns = ? AND source = ?", (key, memory.source)
+    ).fetchone()[0]
+    return replace(memory, position=0 if last is None else last + 1)
+
+
 def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, seq: int) -> None:
     """A new memory with state and passages; without a position it goes behind its source's last."""
-    memory = entry.memory
-    if memory.position is None and memory.source is not None:
-        last = db.execute(
-            "SELECT max(position) FROM memory WHERE ns = ? AND source = ?", (key, memory.source)
-        ).fetchone()[0]
-        memory = replace(memory, position=0 if last is None else last + 1)
+    memory = _placed(db, key, entry.memory)
     _insert_memory(db, key, memory)
     db.execute(  # over the tombstone of an id that was used before
         "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -191,30 +197,35 @@ def rewrite_entry(
     new = entry.memory
     old = require_memory(db, key, new.id)
     content = {name: getattr(new, name) for name in _CONTENT}
+    sources = (new.source, old.source) if new.keyed else (old.source, new.source)
+    content["source"] = sources[0] or sources[1]
     if new.text != old.text:
         content["importance"] = new.importance
-    made = replace(old, **content, position=_either(new.position, old.position))
+    moved = new.position is not None or content["source"] != old.source
+    made = replace(old, **content, position=new.position if moved else old.position)
+    made = _placed(db, key, made)
     if old.held and made.text != old.text:
         raise Held([old.id])
-    if made != old:
+    changed = made != old or _as_json(made.metadata) != _as_json(old.metadata)  # true is not 1
+    if changed:
         update_memory(db, key, made, seq)
     if any(getattr(made, name) != getattr(old, name) for name in ("text", "speaker", "searchable")):
         replace_passages(db, key, old.id, embedder, entry.passages)
-    given = state_of(new)
+    was, given = state_of(old), state_of(new)  # as it is by its old category and importance
 
     def rewritten(state: State) -> State:
         pinned = state.pinned or given.pinned
         after = replace(state, pinned=pinned, expires_at=given.expires_at)
-        return edit(after, made != old or after != state)
+        return edit(was, after, changed or after != state)
 
     return edit_states(db, key, [old.id], rewritten, seq)
 
 
-_CONTENT = ("text", "category", "source", "speaker", "metadata", "searchable")
+def _as_json(metadata: Metadata) -> str:
+    return json.dumps(dict(metadata), sort_keys=True)
 
 
-def _either(given: int | None, known: int | None) -> int | None:
-    return known if given is None else given
+_CONTENT = ("text", "category", "speaker", "metadata", "searchable")
 
 
 def log_changes(

@@ -703,6 +703,7 @@ def test_ids_are_selected_in_the_order_of_creation_then_id(store: MemoryStore) -
         ({"where": {"n": 1}}, ["m1"]),
         ({"where": {"n": "1"}}, []),
         ({"where": {"n": True}}, []),
+        ({"where": {"n": 1.0}}, []),
         ({"where": {"missing": None}}, []),
         ({"where": {"none": None}}, ["m2"]),
         ({"where": {"tags": ["a", "b"]}}, ["m3"]),
@@ -721,6 +722,200 @@ def test_filters_select_by_equality(
         entry("m3", metadata={"tags": ["a", "b"]}),
     )
     assert store.select(ALICE, **filters) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"n": {"$gte": 2}}, ["m2", "m3"]),
+        ({"n": {"$lt": 2.5, "$ne": 1}}, ["m2"]),
+        ({"n": {"$in": [1, 3]}}, ["m1", "m3"]),
+        ({"n": {"$nin": [1]}}, ["m2", "m3", "m4"]),
+        ({"n": {"$exists": False}}, ["m4"]),
+        ({"deep": {"$has": {"x": {"$gt": "a"}}}}, ["m1"]),
+        ({"$or": [{"n": 1}, {"$and": [{"n": 3}, {"deep": {}}]}]}, ["m1", "m3"]),
+        ({}, ["m1", "m2", "m3", "m4"]),
+    ],
+    ids=str,
+)
+def test_conditions_select_on_metadata(
+    store: MemoryStore, where: dict[str, Any], expected: list[str]
+) -> None:
+    add(
+        store,
+        entry("m1", metadata={"n": 1, "deep": {"x": "b", "y": 1}}),
+        entry("m2", metadata={"n": 2}),
+        entry("m3", metadata={"n": 3, "deep": {}}),
+        entry("m4"),
+    )
+    assert store.select(ALICE, where=where) == expected
+
+
+def test_of_one_moment_ids_are_selected_by_source_then_position_then_id(
+    store: MemoryStore,
+) -> None:
+    add(
+        store,
+        entry("m0"),
+        entry("m1", source="b"),
+        entry("m9", source="a"),
+        entry("m8", source="a"),
+        entry("m7", source="a", position=0),
+        entry("late", source="a", position=0, created_at=AT + timedelta(seconds=1)),
+        entry("early", source="z", created_at=AT - timedelta(seconds=1)),
+    )
+    assert store.select(ALICE) == ["early", "m7", "m9", "m8", "m1", "m0", "late"]
+
+
+# -- records known by their id -------------------------------------------------------------------
+
+
+def test_the_same_words_under_two_keys_and_none_are_three_records(store: MemoryStore) -> None:
+    keys = [entry(id_, "tea", keyed=True) for id_ in ("k1", "k2")]
+    added = add(store, *keys, entry("m1", "tea"), entry("m2", "tea"))
+    assert [(each.id, each.created) for each in added] == [
+        ("k1", True),
+        ("k2", True),
+        ("m1", True),
+        ("m1", False),
+    ]
+
+
+def test_a_record_comes_back_with_its_key_its_silence_and_its_end(store: MemoryStore) -> None:
+    end = AT + timedelta(days=1)
+    given = entry("k1", "tea", keyed=True, searchable=False, expires_at=end)
+    add(store, given)
+    assert store.get(ALICE, ["k1"]) == [given.memory]
+    [change] = store.changes(ALICE, 0).rows
+    assert change.content is not None
+    assert change.state is not None
+    assert (change.content.searchable, change.state.expires_at) == (False, to_micros(end))
+
+
+def test_a_key_that_is_there_takes_the_new_content_and_keeps_its_history(
+    store: MemoryStore,
+) -> None:
+    add(store, entry("k1", "tea", keyed=True, source="a", speaker="Ann", metadata={"n": 1}))
+    store.modify(ALICE, ["k1"], used, now=T0)
+    [old] = store.get(ALICE, ["k1"])
+    seq = store.changes(ALICE, 0).seq
+    new = entry(
+        "k1", "green tea", keyed=True, source="a", category="failure", importance=0.9,
+        metadata={"m": 2}, created_at=AT + timedelta(days=1), recall_count=7,
+    )  # fmt: skip
+    assert add(store, new) == [Added("k1", created=False)]
+    assert store.get(ALICE, ["k1"]) == [
+        replace(
+            old,
+            text="green tea",
+            category="failure",
+            importance=0.9,
+            speaker=None,
+            metadata={"m": 2},
+        )
+    ]
+    [change] = store.changes(ALICE, seq).rows
+    assert change.content is not None
+    assert [(each.start, each.stop) for each in change.content.passages] == [(0, 9)]
+
+
+def test_the_same_content_under_a_key_tells_readers_nothing(store: MemoryStore) -> None:
+    add(store, entry("k1", "tea", keyed=True, metadata={"a": 1, "b": [True]}))
+    seq = store.changes(ALICE, 0).seq
+    add(store, entry("k1", "tea", keyed=True, metadata={"b": [True], "a": 1}))
+    assert store.changes(ALICE, seq).rows == ()
+
+
+def test_rewritten_is_told_the_state_that_was_what_is_given_and_whether_it_is_new(
+    store: MemoryStore,
+) -> None:
+    told: list[tuple[State, State, bool]] = []
+
+    def rewritten(was: State, given: State, changed: bool) -> State:
+        told.append((was, given, changed))
+        return replace(given, recall_count=5)
+
+    def put(text: str, **changes: Any) -> None:
+        store.add(
+            ALICE,
+            [entry("k1", text, keyed=True, **changes)],
+            policy="{}",
+            fingerprint=FIRST,
+            again=stop,
+            rewritten=rewritten,
+            days=(TODAY,),
+            now=T0,
+        )
+
+    put("tea")
+    assert told == []  # it is new
+    end = AT + timedelta(days=1)
+    put("tea")
+    put("tea", category="failure", pinned=True, expires_at=end)
+    (was, given, changed), (was2, given2, changed2) = told
+    assert (was == given, changed) == (True, False)
+    assert changed2
+    assert (was2.category, was2.pinned, was2.expires_at, was2.recall_count) == (
+        "fact", False, None, 5,
+    )  # fmt: skip
+    assert (given2.category, given2.pinned, given2.expires_at, given2.recall_count) == (
+        "failure", True, to_micros(end), 5,
+    )  # fmt: skip
+    assert store.states(ALICE, ["k1"]) == [given2]
+
+
+def test_a_rewriting_that_fails_leaves_content_and_state(store: MemoryStore) -> None:
+    add(store, entry("k1", "tea", keyed=True))
+    before = everything(store)
+
+    def failing(was: State, given: State, changed: bool) -> State:
+        raise Stop
+
+    with pytest.raises(Stop):
+        store.add(
+            ALICE,
+            [entry("m1", "rain"), entry("k1", "milk", keyed=True)],
+            policy="{}",
+            fingerprint=FIRST,
+            again=same,
+            rewritten=failing,
+            days=(TODAY + 1,),
+            now=T0,
+        )
+    assert everything(store) == before
+
+
+def test_a_held_key_refuses_other_words_alone(store: MemoryStore) -> None:
+    add(store, entry("k1", "tea", keyed=True, held=True))
+    before = everything(store)
+    with pytest.raises(Held):
+        add(store, entry("m1", "rain"), entry("k1", "milk", keyed=True))
+    assert everything(store) == before
+    add(store, entry("k1", "tea", keyed=True, metadata={"n": 1}))
+    assert store.get(ALICE, ["k1"])[0].metadata == {"n": 1}
+
+
+def test_what_is_silent_is_never_stale(store: MemoryStore) -> None:
+    quiet = replace(entry("m1", "tea", searchable=False), passages=())
+    add(store, quiet, entry("m2", "milk"))
+    assert [id_ for _, id_, *_ in store.stale(SECOND, limit=9)] == ["m2"]
+    assert store.count_stale(SECOND) == 1
+
+
+# -- where somebody lives ------------------------------------------------------------------------
+
+
+def test_inhabited_are_namespaces_with_something_active_and_whether_that_is_sure(
+    store: MemoryStore,
+) -> None:
+    add(store, entry("m1", fades_at=AT + timedelta(days=1)), entry("m2", fades_at=AT), ns=ALICE)
+    add(store, entry("m1", fades_at=AT), ns=BOB)
+    add(store, entry("m1", fades_at=None, pinned=True), ns=("carol",))
+    add(store, entry("m1", fades_at=None, status="faded", faded_at=AT), ns=("dan",))
+    add(store, entry("m1"), ns=("eve",))
+    store.erase(("eve",), ["m1"], action="erase", now=T0)
+    assert dict(store.inhabited(T0)) == {ALICE: True, BOB: False, ("carol",): True}
+    assert dict(store.inhabited(T0 + DAY)) == {ALICE: False, BOB: False, ("carol",): True}
 
 
 # -- the daily pass ------------------------------------------------------------------------------

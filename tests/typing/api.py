@@ -7,6 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, assert_type
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ebbmem import (
     AsyncMemoryBank,
     Category,
@@ -21,6 +24,7 @@ from ebbmem import (
     Policy,
     PowerDecay,
     Pruned,
+    Ranked,
     Recollection,
     Recollections,
     Stats,
@@ -69,6 +73,30 @@ assert_type(bank.retention(memory.id), float)
 assert_type(bank.reinforce([memory.id]), list[Memory])
 assert_type(bank.forget(memory.id), list[Memory])
 assert_type(bank.erase([memory.id]), int)
+assert_type(bank.expire(memory.id, None), list[Memory])
+assert_type(bank.expire([memory.id], datetime.now().astimezone()), list[Memory])
+assert_type(bank.inhabited(), list[tuple[str, ...]])
+assert_type(bank.vectors([memory.id]), dict[str, NDArray[np.float32]])
+assert_type(bank.list(newest_first=True, where=lambda each: each.keyed), list[Memory])
+assert_type(
+    bank.write({("alice",): ["tea", Draft(text="rain", keyed=True)]}, erase={("bob",): ["id"]}),
+    dict[tuple[str, ...], list[Memory]],
+)
+
+beside = bank.beside("documents")
+assert_type(beside, MemoryBank)
+ranked = beside.rerank({"doc": 0.5}, k=3, reinforce=False)
+assert_type(ranked, list[Ranked])
+assert_type(ranked[0].score, float)
+assert_type(ranked[0].reinforced, bool)
+
+assert_type(bank.recall([0.1, 0.2], exclude=[memory.id]), Recollections)
+assert_type(bank.recall("tea", where=lambda each: each.pinned), Recollections)
+assert_type(bank.recall("tea", where={"n": {"$gt": 1}}, exclude=memory.id), Recollections)
+kept = bank.remember("tea", id="k", keyed=True, searchable=False, expires_at=None)
+assert_type(kept.keyed, bool)
+assert_type(kept.searchable, bool)
+assert_type(kept.expires_at, datetime | None)
 assert_type(bank.prune(dry_run=True), Pruned)
 assert_type(bank.forecast(7), list[Forecast])
 assert_type(bank.stats(), Stats)
@@ -91,10 +119,21 @@ async def main() -> None:
         assert_type(await twin.list(limit=3), list[Memory])
         assert_type(await twin.erase_all(), int)
         assert_type(await twin.at("bob"), AsyncMemoryBank)
+        assert_type(await twin.beside("documents"), AsyncMemoryBank)
+        assert_type(await twin.rerank({"doc": 0.5}), list[Ranked])
+        assert_type(await twin.recall([0.1, 0.2], exclude=["id"]), Recollections)
+        assert_type(await twin.vectors(["id"]), dict[str, NDArray[np.float32]])
+        assert_type(await twin.inhabited(), list[tuple[str, ...]])
+        assert_type(await twin.expire("id", None), list[Memory])
+        assert_type(
+            await twin.write({("alice",): ["tea"]}, erase={("bob",): ["id"]}),
+            dict[tuple[str, ...], list[Memory]],
+        )
         await twin.recall("tea", 3, "fact")  # type: ignore[call-arg]  # options are by keyword
         await twin.recall("tea", wehre={})  # type: ignore[call-arg]
 
 
 bank.recall("tea", 3, "fact")  # type: ignore[call-arg]  # options are by keyword
+bank.rerank([("doc", 0.5)])  # type: ignore[arg-type]
 bank.remember(7)  # type: ignore[arg-type]
 MemoryBank.open("memory.db")  # type: ignore[call-arg]  # a namespace is a must
