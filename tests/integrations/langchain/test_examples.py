@@ -1,0 +1,76 @@
+"""The example program, as somebody starts it and talks to it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("langchain.agents", reason="needs the extra agents")
+pytest.importorskip("onnxruntime", reason="the example recalls by meaning")
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "integrations" / "langchain" / "examples" / "chat.py"
+
+
+def talk(folder: Path, *lines: str, arguments: tuple[str, ...] = ()) -> tuple[list[str], str]:
+    """What it prints after each prompt, and what it complains of."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLE), *arguments],
+        input="\n".join([*lines, ""]),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [part.strip() for part in ran.stdout.split("> ")], ran.stderr
+
+
+def test_it_remembers_across_threads_and_restarts_and_forgets(tmp_path: Path) -> None:
+    said, errors = talk(
+        tmp_path,
+        "I am allergic to peanuts",
+        "/new",
+        "Which food am I allergic to?",
+        "/days 20",
+        "/memories",
+    )
+    assert errors == ""
+    assert said[0].startswith("0 memories of you")
+    assert said[1:4] == [
+        "I will remember that.",
+        "thread 2",
+        "I remember:\ntoday, user: I am allergic to peanuts",
+    ]
+    assert said[4] == "20 days later; 0 memories faded"
+    first, second = said[5].splitlines()
+    assert first.endswith("I am allergic to peanuts")
+    assert float(first[:4]) > float(second[:4])  # it was used
+
+    said, _ = talk(tmp_path, "Am I allergic to anything?", "/days 300", "/memories")
+    assert said[0].startswith("2 memories of you")
+    assert "I am allergic to peanuts" in said[1]
+    assert said[2] == "300 days later; 3 memories faded"
+    assert said[3] == "nothing yet"
+
+
+def test_a_memory_is_let_go_and_brought_back(tmp_path: Path) -> None:
+    said, _ = talk(tmp_path, "I like tea", "/memories")
+    [id_] = re.findall(r"  (\S+)  user: I like tea", said[2])
+    said, errors = talk(tmp_path, f"/forget {id_}", "/memories", f"/restore {id_}", "/forget no")
+    assert said[1:4] == ["1 done", "nothing yet", "1 done"]
+    assert errors == "no memory 'no'\n"
+
+
+def test_two_people_do_not_meet(tmp_path: Path) -> None:
+    talk(tmp_path, "I am allergic to peanuts", arguments=("--user", "alice"))
+    said, _ = talk(tmp_path, "Am I allergic to peanuts?", arguments=("--user", "bob"))
+    assert said[:2] == [
+        "0 memories of bob; /help shows the commands",
+        "I will remember that.",
+    ]
