@@ -149,7 +149,7 @@ def _worth(hit: Recollection) -> float:
 
 def _counted(chosen: Sequence[tuple[MemoryBank, Recollection]]) -> set[tuple[int, str]]:
     """Reinforce what was found directly and near the best of the whole answer."""
-    direct = [(bank, hit) for bank, hit in chosen if not hit.via]
+    direct = [(bank, hit) for bank, hit in chosen if hit.related and not hit.via]
     best = max((hit.relevance for _, hit in direct), default=0.0)
     used: dict[int, tuple[MemoryBank, list[str]]] = {}
     for bank, hit in direct:

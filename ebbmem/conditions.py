@@ -1,6 +1,6 @@
 """Conditions on metadata: equality, comparisons, and their combinations. Pure.
 
-``{"topic": "tea"}`` is equality as JSON has it, at every depth: true is not 1. A mapping
+``{"topic": "tea"}`` is equality as JSON has it, at every depth: 1.0 is 1, true is not. A mapping
 whose keys begin with ``$`` compares instead::
 
     $eq $ne            equal or not; a field that is missing is not equal to anything
@@ -133,4 +133,13 @@ _JOINS: Mapping[str, Callable[..., bool]] = {"$and": all, "$or": any}
 
 
 def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(_plainly(value), sort_keys=True)
+
+
+def _plainly(value: object) -> object:
+    """Numbers as they are written shortest: 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _plainly(each) for key, each in value.items()}
+    return [_plainly(each) for each in value] if isinstance(value, list) else value

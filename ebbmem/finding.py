@@ -79,6 +79,7 @@ class Ranking:
     hidden: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
     candidate: NDArray[np.bool_]
+    related: NDArray[np.bool_]
     threshold: float
     signals: Signals
     relevance: dict[int, float]

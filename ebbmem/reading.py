@@ -147,13 +147,17 @@ def recollection(
             *(Step(ranking.snapshot.ids[edge.to], edge.kind, edge.weight) for edge in path),
         ),
         passage=memory.text[start:stop],
+        related=bool(ranking.related[row]) or bool(path),
         reinforced=reinforced,
     )
 
 
 def used(ranking: Ranking, k: int, now: int, policy: Policy) -> list[int]:
-    """Rows of the first k for which this recall counts: direct, near the best, not too soon."""
-    direct = [row for row, _ in ranking.order[:k] if ranking.direct(row)]
+    """Rows of the first k for which this recall counts: direct, near the best, not too soon.
+
+    What only fills a place, because the caller asked for k whatever it is, was not found.
+    """
+    direct = [row for row, _ in ranking.order[:k] if ranking.direct(row) and ranking.related[row]]
     least = policy.reinforce_ratio * max((ranking.relevance[row] for row in direct), default=0.0)
     last = ranking.snapshot.reinforced
     return [

@@ -264,6 +264,7 @@ class Recollection:
         bonuses: what each bounded feature added to the factor on relevance.
         via: the path from a direct hit, that one first, when it came through the graph, else empty.
         passage: the best passage of a long text, else the text.
+        related: False for what only fills a place, as `min_similarity=-1` asks for.
         reinforced: whether this recall counted for it.
     """
 
@@ -277,4 +278,5 @@ class Recollection:
     bonuses: Mapping[str, float]
     via: tuple[Step, ...] = ()
     passage: str = field(repr=False)
+    related: bool = True
     reinforced: bool = False

@@ -75,7 +75,11 @@ def search(
     background = _background(snapshot, unrelated)
     threshold = background if min_similarity is None else min_similarity
     candidate = eligible & _related(signals, threshold)
-    base = Ranking(snapshot, [], strength, hidden, passing, candidate, threshold, signals, {}, {})
+    usual = background if policy.min_similarity is None else policy.min_similarity
+    related = candidate & _related(signals, usual)
+    base = Ranking(
+        snapshot, [], strength, hidden, passing, candidate, related, threshold, signals, {}, {}
+    )
     if not candidate.any():
         return base
     return _ranked(arena, base, question, eligible, policy, k, background, weights)

@@ -40,7 +40,8 @@ HOLD: dict[str, dict[str, Any]] = {
     "$eq": {"topic": {"$eq": "tea"}},
     "$eq object": {"pot": {"$eq": {"size": 2, "lid": {"blue": True}}}},
     "$ne": {"topic": {"$ne": "milk"}},
-    "$ne of a number written otherwise": {"cups": {"$ne": 3.0}},
+    "a number written otherwise": {"cups": 3.0},
+    "$in a number written otherwise": {"cups": {"$in": [3.0]}},
     "between itself written otherwise": {"cups": {"$gte": 3.0, "$lte": 3.0}},
     "$ne of another type": {"hot": {"$ne": 1}},
     "$gt": {"cups": {"$gt": 2}},
@@ -72,8 +73,7 @@ HOLD: dict[str, dict[str, Any]] = {
 }
 FAIL: dict[str, dict[str, Any]] = {
     "another text": {"topic": "Tea"},
-    "a number written otherwise": {"cups": 3.0},
-    "$in a number written otherwise": {"cups": {"$in": [3.0]}},
+    "$ne of a number written otherwise": {"cups": {"$ne": 3.0}},
     "within an object": {"pot": {"lid": {"blue": 1}, "size": 2}},
     "1 is not true": {"hot": 1},
     "true is not 3": {"cups": True},

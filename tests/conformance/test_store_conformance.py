@@ -703,7 +703,7 @@ def test_ids_are_selected_in_the_order_of_creation_then_id(store: MemoryStore) -
         ({"where": {"n": 1}}, ["m1"]),
         ({"where": {"n": "1"}}, []),
         ({"where": {"n": True}}, []),
-        ({"where": {"n": 1.0}}, []),
+        ({"where": {"n": 1.0}}, ["m1"]),
         ({"where": {"missing": None}}, []),
         ({"where": {"none": None}}, ["m2"]),
         ({"where": {"tags": ["a", "b"]}}, ["m3"]),

@@ -89,7 +89,7 @@ class Chat:
     def __init__(self, bank: MemoryBank, model: BaseChatModel, extract: Extract | None) -> None:
         self.bank = bank
         self.thread = 1
-        self.agent = create_agent(
+        self.agent: Any = create_agent(
             model,
             system_prompt="You are a friendly companion who remembers.",
             middleware=[
@@ -103,7 +103,7 @@ class Chat:
 
     def say(self, text: str) -> str:
         """The agent's answer."""
-        config: Any = {"configurable": {"thread_id": f"thread-{self.thread}"}}
+        config = {"configurable": {"thread_id": f"thread-{self.thread}"}}
         state = self.agent.invoke({"messages": [("user", text)]}, config)
         return str(state["messages"][-1].text)
 

@@ -118,8 +118,7 @@ def _seconds(value: date) -> float:
 def moment(value: object) -> datetime | None:
     """A time as people write it: aware, naive (UTC), ISO 8601, or seconds since 1970.
 
-    Raises:
-        InvalidInput: a number or a text that is no time.
+    None for anything else: what a document calls so may be a text of its own.
     """
     try:
         if isinstance(value, datetime):
@@ -129,7 +128,7 @@ def moment(value: object) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC)
     except (OSError, OverflowError, ValueError):
-        raise InvalidInput("created_at", "is no time that can be read") from None
+        pass
     return None
 
 

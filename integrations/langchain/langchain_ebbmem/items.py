@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -107,29 +106,14 @@ def where_of(filter: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _partly(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """An object whose further fields do not matter, at every depth."""
-    return {"$has": {name: _asked(each) for name, each in wanted.items()}}
-
-
-def _asked(wanted: Any) -> Any:
-    """What one field is asked: a number is equal to it however either is written."""
-    if is_number(wanted):
-        return {"$in": _written(wanted)}
-    if not isinstance(wanted, Mapping):
-        return wanted
-    if not any(str(name).startswith("$") for name in wanted):
-        return _partly(wanted)
-    listed = {"$eq": "$in", "$ne": "$nin"}
-    return dict(
-        (listed[name], _written(each)) if name in listed and is_number(each) else (name, each)
-        for name, each in wanted.items()
-    )
-
-
-def _written(number: float) -> list[float]:
-    """The ways to write a number: 5 and 5.0."""
-    if abs(number) >= 2**63 or not math.isfinite(number):
-        return [number]  # to be refused, or a float that has no other way
-    return [each for each in (int(number), float(number)) if each == number]
+    return {
+        "$has": {
+            name: _partly(each)
+            if isinstance(each, Mapping) and not any(str(key).startswith("$") for key in each)
+            else each
+            for name, each in wanted.items()
+        }
+    }
 
 
 def checked_ttl(name: str, value: object) -> float | None:

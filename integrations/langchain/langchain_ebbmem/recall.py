@@ -135,7 +135,8 @@ def with_ebbinghaus_memory(
     is one record.
 
     Args:
-        runnable: a chain or a function that takes a dict; a text or messages come to it as `input_key`, else "input".
+        runnable: a chain or a function that takes a dict; a text or messages come to it as
+            `input_key`, else "input".
         input_key: what the human said; None takes the only key or a usual one.
         output_key: of a dict that it gives, what was answered; None takes a usual one.
         session_key: of `config["configurable"]`, what names the conversation.

@@ -107,7 +107,7 @@ async def run(how: str, chain: Any, value: Any) -> None:
 @pytest.mark.parametrize("meanwhile", ["nothing", "fades", "grows"])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
 @pytest.mark.parametrize("shape", SHAPES)
-async def test_the_transcript_is_exact_whatever_happens_during_a_run(
+async def test_8_the_transcript_is_exact_whatever_happens_during_a_run(
     shape: str, how: str, meanwhile: str, bank: MemoryBank, clock: ManualClock
 ) -> None:
     make, options = SHAPES[shape]
@@ -139,7 +139,7 @@ async def test_the_transcript_is_exact_whatever_happens_during_a_run(
 
 
 @pytest.mark.asyncio
-async def test_sync_and_async_runs_leave_the_same_transcript_as_langchains_own(
+async def test_10_sync_and_async_runs_leave_the_same_transcript_as_langchains_own(
     open_bank: Any, tmp_path: Any
 ) -> None:
     transcripts = []
@@ -157,7 +157,7 @@ async def test_sync_and_async_runs_leave_the_same_transcript_as_langchains_own(
     assert all(each == transcripts[0] for each in transcripts)
 
 
-def test_a_stream_that_is_stored_as_a_chunk_reads_back_as_a_message(bank: MemoryBank) -> None:
+def test_9_a_stream_that_is_stored_as_a_chunk_reads_back_as_a_message(bank: MemoryBank) -> None:
     mine = history(bank)
     mine.add_messages([HumanMessage("hi"), AIMessageChunk(content="hel") + AIMessageChunk("lo")])
     assert [type(each) for each in mine.messages] == [HumanMessage, AIMessage]
@@ -214,7 +214,7 @@ def test_words_of_the_transcript_are_recalled_and_instructions_are_not(bank: Mem
     assert [hit.memory.text for hit in bank.recall("peanuts")] == ["no peanuts"]
 
 
-def test_lists_are_copies(bank: MemoryBank) -> None:
+def test_20_lists_are_copies(bank: MemoryBank) -> None:
     mine = history(bank)
     mine.add_messages([HumanMessage("tea")])
     mine.messages.append(HumanMessage("poison"))
@@ -243,7 +243,7 @@ def kinds(bank: MemoryBank) -> list[str]:
 
 @pytest.mark.parametrize("gone", ["[ai: weather]", "[tool]"])
 @pytest.mark.parametrize("how", ["forget", "erase"])
-def test_forgetting_never_orphans_a_tool_call_nor_its_result(
+def test_12_forgetting_never_orphans_a_tool_call_nor_its_result(
     gone: str, how: str, bank: MemoryBank
 ) -> None:
     rounds(bank)
@@ -253,7 +253,7 @@ def test_forgetting_never_orphans_a_tool_call_nor_its_result(
     assert kinds(bank) == (["human", "ai", "tool", "ai"] if how == "forget" else ["human", "ai"])
 
 
-def test_a_whole_group_fades_together(bank: MemoryBank) -> None:
+def test_12_a_whole_group_fades_together(bank: MemoryBank) -> None:
     rounds(bank)
     bank.forget([each.id for each in bank.list() if not each.searchable])
     assert kinds(bank) == ["human", "ai"]
@@ -331,7 +331,7 @@ def test_the_factory_refuses_wrong_wiring_before_the_first_run() -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_a_write_that_fails_is_logged_with_its_session_and_leaves_nothing(
+async def test_11_a_write_that_fails_is_logged_with_its_session_and_leaves_nothing(
     how: str, open_bank: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Down:

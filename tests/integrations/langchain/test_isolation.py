@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 pytest.importorskip("langchain.agents", reason="needs the extra agents")
 pytest.importorskip("langchain_classic", reason="needs the extra classic")
 
-from kit import Scripted, numbered
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
@@ -21,6 +20,7 @@ from tables import Table
 
 from ebbmem import MemoryBank
 from ebbmem.testing import HashingEmbedder, ManualClock
+from kit import Scripted, numbered
 from langchain_ebbmem import (
     EbbinghausChatMessageHistory,
     EbbinghausMemory,
@@ -162,7 +162,7 @@ steps = st.tuples(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(steps, min_size=4, max_size=16))
-def test_nobody_ever_gets_a_word_of_another(script: list[tuple[str, tuple[str, str]]]) -> None:
+def test_6_nobody_ever_gets_a_word_of_another(script: list[tuple[str, tuple[str, str]]]) -> None:
     clock = ManualClock()
     with MemoryBank.open(namespace="root", embedder=HashingEmbedder(), clock=clock) as bank:
         people = {user: Person(bank, user) for user in USERS}
@@ -196,7 +196,7 @@ def test_what_somebody_wrote_is_read_by_them_on_every_path() -> None:
         assert len(seen) > 40
 
 
-def test_one_name_in_two_tuples_is_two_namespaces() -> None:
+def test_7_one_name_in_two_tuples_is_two_namespaces() -> None:
     with MemoryBank.open(namespace="root", embedder=None) as bank:
         EbbinghausRetriever(memory=bank, namespace=("team_a",)).add_documents(
             [Document(page_content="tea", id="x")]

@@ -93,7 +93,7 @@ async def test_the_last_turns_stand_and_older_ones_are_recalled_in_the_order_of_
 @asynchronous
 @HOWS
 @pytest.mark.parametrize("filled", [True, False], ids=["filled", "empty"])
-async def test_messages_or_a_text_in_every_state(
+async def test_4_messages_or_a_text_in_every_state(
     how: str, filled: bool, bank: MemoryBank, clock: ManualClock
 ) -> None:
     if filled:
@@ -174,7 +174,7 @@ def test_recalling_counts_unless_it_shall_not(
     ],
     ids=str,
 )
-async def test_the_humans_words_are_found_among_several_inputs(
+async def test_1_the_humans_words_are_found_among_several_inputs(
     how: str, inputs: dict[str, Any], said: str, bank: MemoryBank
 ) -> None:
     await save(how, memory(bank), inputs, {"output": "yo"})
@@ -183,7 +183,7 @@ async def test_the_humans_words_are_found_among_several_inputs(
 
 @asynchronous
 @HOWS
-async def test_inputs_without_a_usual_name_are_named_by_the_error(
+async def test_1_inputs_without_a_usual_name_are_named_by_the_error(
     how: str, bank: MemoryBank
 ) -> None:
     with pytest.raises(InvalidInput, match=r"input_key must be one of \['a', 'b'\]"):
@@ -207,14 +207,14 @@ async def test_inputs_without_a_usual_name_are_named_by_the_error(
     ],
     ids=str,
 )
-async def test_the_answer_is_found_and_sources_are_never_stored(
+async def test_2_the_answer_is_found_and_sources_are_never_stored(
     how: str, outputs: dict[str, Any], bank: MemoryBank
 ) -> None:
     await save(how, memory(bank), {"input": "hi"}, outputs)
     assert [each.text for each in bank.list()] == ["hi", "yo"]
 
 
-def test_outputs_without_a_usual_name_are_named_by_the_error(bank: MemoryBank) -> None:
+def test_2_outputs_without_a_usual_name_are_named_by_the_error(bank: MemoryBank) -> None:
     with pytest.raises(InvalidInput, match=r"output_key must be one of \['a', 'b'\]"):
         memory(bank).save_context({"input": "hi"}, {"a": "1", "b": "2"})
     memory(bank, output_key="b").save_context({"input": "hi"}, {"a": "1", "b": "2"})
@@ -242,7 +242,7 @@ def test_nothing_but_what_was_said_is_stored(bank: MemoryBank) -> None:
     ],
     ids=str,
 )
-def test_blocks_empty_texts_and_nothing_are_no_trouble(
+def test_32_blocks_empty_texts_and_nothing_are_no_trouble(
     value: Any, kept: list[str], bank: MemoryBank
 ) -> None:
     memory(bank).save_context({"input": "hi"}, {"output": value})
@@ -254,7 +254,7 @@ def test_blocks_empty_texts_and_nothing_are_no_trouble(
 
 @asynchronous
 @HOWS
-async def test_clear_empties_this_namespace_and_no_other(how: str, bank: MemoryBank) -> None:
+async def test_5_clear_empties_this_namespace_and_no_other(how: str, bank: MemoryBank) -> None:
     mine, other = memory(bank), memory(bank, namespace="bob")
     mine.save_context({"input": "hi"}, {"output": "yo"})
     other.save_context({"input": "hi"}, {"output": "yo"})
@@ -265,7 +265,7 @@ async def test_clear_empties_this_namespace_and_no_other(how: str, bank: MemoryB
     assert other.load_memory_variables({"input": "x"}) == {"history": "Human: hi\nAI: yo"}
 
 
-def test_clear_of_a_named_session_leaves_the_others(bank: MemoryBank) -> None:
+def test_5_clear_of_a_named_session_leaves_the_others(bank: MemoryBank) -> None:
     one, two = memory(bank, session_id="one"), memory(bank, session_id="two")
     one.save_context({"input": "hi"}, {"output": "yo"})
     two.save_context({"input": "tea"}, {"output": "ok"})
@@ -346,7 +346,7 @@ async def test_conversational_retrieval_chain_with_sources(how: str, bank: Memor
     ]
 
 
-def test_inside_a_combined_memory_the_input_is_named(bank: MemoryBank) -> None:
+def test_3_inside_a_combined_memory_the_input_is_named(bank: MemoryBank) -> None:
     from langchain_classic.chains import ConversationChain
     from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
 

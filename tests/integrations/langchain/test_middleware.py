@@ -89,7 +89,7 @@ HOWS = ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"]
 @pytest.mark.parametrize("prompt", [None, "Be brief."], ids=["no prompt", "prompt"])
 @pytest.mark.parametrize("tools", [0, 1, 2], ids=["no tool", "one tool round", "two tool rounds"])
 @pytest.mark.parametrize("how", HOWS)
-async def test_a_fact_of_one_thread_reaches_the_model_in_another_and_leaves_no_trace(
+async def test_13_a_fact_of_one_thread_reaches_the_model_in_another_and_leaves_no_trace(
     how: str, tools: int, prompt: str | None, saver: bool, bank: MemoryBank
 ) -> None:
     rounds = [calling("weather", id=f"c{n}", city="Ulm") for n in range(tools)]
@@ -144,7 +144,7 @@ def test_without_store_or_context_or_thread_it_works_on_its_own_bank(bank: Memor
 
 
 @pytest.mark.parametrize("inner", [True, False], ids=["memory inside", "memory outside"])
-def test_a_model_that_is_retried_sees_one_block_each_time_and_counts_once(
+def test_14_a_model_that_is_retried_sees_one_block_each_time_and_counts_once(
     inner: bool, bank: MemoryBank, clock: ManualClock
 ) -> None:
     bank.remember(PEANUTS, id="fact")
@@ -173,7 +173,7 @@ def test_a_run_that_is_sent_again_adds_nothing(bank: MemoryBank, clock: ManualCl
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
-async def test_what_the_human_said_is_kept_when_the_model_raises(
+async def test_15_what_the_human_said_is_kept_when_the_model_raises(
     how: str, bank: MemoryBank
 ) -> None:
     agent = agent_of(scripted(RuntimeError("down")), EbbinghausMiddleware(bank))
@@ -252,7 +252,7 @@ def test_on_error_raise_says_what_failed(open_bank: Any) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_a_run_that_waits_for_a_human_recalls_once_and_is_kept_whole(
+async def test_15_a_run_that_waits_for_a_human_recalls_once_and_is_kept_whole(
     how: str, bank: MemoryBank, clock: ManualClock
 ) -> None:
     bank.remember("My city is Ulm", id="fact")
@@ -342,7 +342,7 @@ def test_what_was_recalled_is_never_kept_again(bank: MemoryBank) -> None:
     assert texts(bank) == ["What now?", "You said:"]
 
 
-def test_content_in_blocks_is_text_and_nothing_else(bank: MemoryBank) -> None:
+def test_32_content_in_blocks_is_text_and_nothing_else(bank: MemoryBank) -> None:
     content = [
         {"type": "text", "text": "Look at this"},
         {"type": "image", "url": "https://example.org/cat.png"},
@@ -434,7 +434,7 @@ def test_the_block_may_begin_the_last_human_message(bank: MemoryBank) -> None:
     assert out["messages"][0].content == ASKED
 
 
-def test_a_system_message_of_blocks_keeps_them_and_gets_one_more(bank: MemoryBank) -> None:
+def test_13_a_system_message_of_blocks_keeps_them_and_gets_one_more(bank: MemoryBank) -> None:
     bank.remember(PEANUTS)
     model = numbered()
     prompt = SystemMessage(content=[{"type": "text", "text": "Be brief.", "cache": "yes"}])
@@ -568,7 +568,7 @@ def test_reading_counts_unless_it_shall_not(
 
 
 @pytest.mark.asyncio
-async def test_four_agents_with_a_slow_embedder_wait_together(open_bank: Any) -> None:
+async def test_16_four_agents_with_a_slow_embedder_wait_together(open_bank: Any) -> None:
     embedder = SlowEmbeddings()
     bank = open_bank(embedder=embedder)
     loop = asyncio.get_running_loop()

@@ -144,7 +144,7 @@ def chain_of(bank: MemoryBank, model: Any = None, **options: Any) -> Any:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("how", HOWS)
-async def test_a_fact_of_one_session_reaches_the_next_and_each_turn_is_kept(
+async def test_9_a_fact_of_one_session_reaches_the_next_and_each_turn_is_kept(
     how: str, bank: MemoryBank
 ) -> None:
     model = scripted("Noted.", "Yes, you are.")
@@ -334,7 +334,7 @@ def test_the_chain_inside_gets_config_callbacks_and_tags(bank: MemoryBank) -> No
 
 
 @pytest.mark.asyncio
-async def test_four_chains_with_a_slow_embedder_wait_together(open_bank: Any) -> None:
+async def test_16_four_chains_with_a_slow_embedder_wait_together(open_bank: Any) -> None:
     embedder = SlowEmbeddings()
     bank = open_bank(embedder=embedder)
     chain = chain_of(bank) | StrOutputParser()

@@ -14,6 +14,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
+pytest.importorskip("langchain_classic", reason="needs the extra classic")
+
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_classic.retrievers import EnsembleRetriever
@@ -38,7 +41,6 @@ from langchain_ebbmem import (
     create_recall_tool,
     create_remember_tool,
 )
-from langchain_ebbmem.store import EbbinghausStore
 
 TEA, COFFEE = "Anna drinks green tea", "Anna drinks black coffee"
 BOTH = "What green tea is it that Anna drinks?"  # finds both, the tea first
@@ -218,7 +220,6 @@ def test_what_is_used_outlives_what_is_not(
 @pytest.mark.parametrize("wrong, sentence", [
     (lambda: "memory.db", "must be a MemoryBank, not str; MemoryBank.open"),
     (lambda: InMemoryVectorStore(Table()), "from_vectorstore"),
-    (lambda: EbbinghausStore(), "must be a MemoryBank, not EbbinghausStore"),
     (lambda: None, "must be a MemoryBank, not NoneType"),
 ])  # fmt: skip
 def test_25_what_is_no_bank_is_refused_with_what_to_do(wrong: Any, sentence: str) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langchain_tests", reason="needs the extra test")
+
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.tools import BaseTool
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore

@@ -6,6 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langchain.agents", reason="needs the extra agents")
+
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime, tool
 from langgraph.store.base import BaseStore
@@ -75,7 +78,7 @@ def test_what_a_tool_puts_a_later_tool_finds_and_that_counts_as_use(
     assert uses(store, ANN, "note") == 1
 
 
-def test_the_tools_of_langmem_write_read_and_delete_in_this_store(
+def test_33_the_tools_of_langmem_write_read_and_delete_in_this_store(
     store: EbbinghausStore,
 ) -> None:
     langmem = pytest.importorskip("langmem", reason="langmem is not installed")

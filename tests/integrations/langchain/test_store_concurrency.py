@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langgraph", reason="needs the extra agents")
+
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp
 
@@ -40,7 +43,9 @@ def together(*jobs: Callable[[], object]) -> None:
             done.result()
 
 
-def test_threads_that_put_and_search_never_raise_and_lose_nothing(store: EbbinghausStore) -> None:
+def test_18_threads_that_put_and_search_never_raise_and_lose_nothing(
+    store: EbbinghausStore,
+) -> None:
     def work(number: int) -> None:
         own = ("users", f"user {number % 2}", f"thread {number}")
         for count in range(PUTS):
@@ -108,7 +113,7 @@ def test_a_fan_out_on_a_loop_loses_nothing(store: EbbinghausStore) -> None:
     assert asyncio.run(main()) == [40] * 20
 
 
-def test_two_loops_and_a_thread_share_one_store_that_was_made_without_a_loop(
+def test_17_two_loops_and_a_thread_share_one_store_that_was_made_without_a_loop(
     store: EbbinghausStore,
 ) -> None:
     def on_a_loop(name: str) -> None:

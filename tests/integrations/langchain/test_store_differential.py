@@ -12,6 +12,10 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
+pytest.importorskip("langgraph", reason="needs the extra agents")
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import (

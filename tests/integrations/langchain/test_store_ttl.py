@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langgraph", reason="needs the extra agents")
+
 from langgraph.store.base import GetOp, Op, PutOp, SearchOp, TTLConfig
 
 from builders import OpenBank

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langchain_classic", reason="needs the extra classic")
+
 from langchain_classic.retrievers import TimeWeightedVectorStoreRetriever
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever

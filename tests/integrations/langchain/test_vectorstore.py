@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("langchain_classic", reason="needs the extra classic")
+
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_classic.retrievers import EnsembleRetriever

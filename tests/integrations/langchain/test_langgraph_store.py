@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("langgraph", reason="needs the extra agents")
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -100,7 +103,7 @@ async def embed_later(texts: list[str]) -> list[list[float]]:
 def test_a_function_that_embeds_is_known_by_its_own_name(file: Path) -> None:
     index: Any = {"dims": 2, "embed": embed_words}
     with EbbinghausStore.open(file, index=index) as store:
-        assert store.memory.fingerprint.name.endswith("test_store.embed_words")
+        assert store.memory.fingerprint.name.endswith("test_langgraph_store.embed_words")
 
 
 def test_an_async_function_embeds_for_async_calls_and_fails_by_name_for_others() -> None:
@@ -152,7 +155,7 @@ def test_what_cannot_be_meant_is_refused(wrong: dict[str, Any]) -> None:
         EbbinghausStore(**wrong)
 
 
-def test_a_vector_store_in_place_of_a_bank_gets_a_sentence_that_names_this_store() -> None:
+def test_23_a_vector_store_in_place_of_a_bank_gets_a_sentence_that_names_this_store() -> None:
     wrong: Any = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
     with pytest.raises(InvalidInput, match=r"EbbinghausStore.*not InMemoryVectorStore"):
         EbbinghausStore(memory=wrong)
@@ -173,7 +176,7 @@ def test_closing_closes_the_file(file: Path, clock: ManualClock) -> None:
         asyncio.run(main()).get(ANN, "k")
 
 
-def test_a_file_answers_as_before_after_a_restart(file: Path, clock: ManualClock) -> None:
+def test_29_a_file_answers_as_before_after_a_restart(file: Path, clock: ManualClock) -> None:
     index: Any = {"dims": 2, "embed": embed_words}
     with EbbinghausStore.open(file, index=index, clock=clock, policy=Policy()) as store:
         for number, text in enumerate(("tea", "rain", "tea and rain")):
@@ -225,7 +228,7 @@ def test_it_cannot_be_pickled_and_a_copy_is_the_same_store(store: EbbinghausStor
 # -- items ---------------------------------------------------------------------------------------
 
 
-def test_an_update_is_one_item_with_its_creation_kept_and_its_old_text_gone(
+def test_19_an_update_is_one_item_with_its_creation_kept_and_its_old_text_gone(
     vectors: EbbinghausStore, clock: ManualClock
 ) -> None:
     begun = clock()
@@ -240,7 +243,7 @@ def test_an_update_is_one_item_with_its_creation_kept_and_its_old_text_gone(
     assert [hit.memory.id for hit in bank.recall("rain")] == ["k"]
 
 
-def test_times_are_kept_to_the_microsecond_and_stored_as_numbers(
+def test_31_times_are_kept_to_the_microsecond_and_stored_as_numbers(
     store: EbbinghausStore, clock: ManualClock
 ) -> None:
     for number in range(50):
@@ -279,7 +282,7 @@ def test_values_come_back_equal_in_type_and_content(store: EbbinghausStore) -> N
 
 
 @pytest.mark.parametrize("read", ["get", "search", "query"])
-def test_what_is_returned_is_a_copy(store: EbbinghausStore, read: str) -> None:
+def test_20_what_is_returned_is_a_copy(store: EbbinghausStore, read: str) -> None:
     given: dict[str, Any] = {"text": "tea", "tags": ["a"]}
     store.put(ANN, "k", given)
     given["tags"].append("b")
@@ -441,7 +444,7 @@ class Failing(TableEmbedder):
 
 
 @BATCHES
-def test_a_failing_embedder_leaves_everything_as_it_was(open_bank: OpenBank, run: Run) -> None:
+def test_30_a_failing_embedder_leaves_everything_as_it_was(open_bank: OpenBank, run: Run) -> None:
     store = EbbinghausStore(memory=open_bank(embedder=Failing({}, default=[1.0, 0.0])))
     store.put(ANN, "k", {"text": "tea"})
     store.put(ANN, "gone", {"text": "milk"})
@@ -460,7 +463,7 @@ def test_a_failing_embedder_leaves_everything_as_it_was(open_bank: OpenBank, run
 
 
 @BATCHES
-def test_a_failing_disk_leaves_everything_as_it_was(
+def test_30_a_failing_disk_leaves_everything_as_it_was(
     store: EbbinghausStore, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.put(ANN, "k", {"text": "tea"})
@@ -544,7 +547,7 @@ BAD = [("a.b",), ("a\0",), ("a", ""), (1,), "users"]
         lambda ns: ListNamespacesOp((MatchCondition("suffix", ns),)),
     ],
 )
-def test_labels_that_base_store_refuses_are_refused_in_a_batch_too(
+def test_7_labels_that_base_store_refuses_are_refused_in_a_batch_too(
     store: EbbinghausStore, run: Run, namespace: Any, op: Callable[[Any], Op]
 ) -> None:
     with pytest.raises(InvalidNamespaceError):
@@ -552,7 +555,7 @@ def test_labels_that_base_store_refuses_are_refused_in_a_batch_too(
     assert store.list_namespaces() == []
 
 
-def test_names_that_join_to_the_same_never_collide(store: EbbinghausStore) -> None:
+def test_7_names_that_join_to_the_same_never_collide(store: EbbinghausStore) -> None:
     spaces = [("team_a",), ("team", "a"), ("team", "a", "b"), ("team", "a_b"), ("te", "am", "a")]
     for number, each in enumerate(spaces):
         store.put(each, "k", {"n": number})
@@ -565,7 +568,9 @@ def test_names_that_join_to_the_same_never_collide(store: EbbinghausStore) -> No
     assert [each.value["n"] for each in store.search(("te",))] == [4]
 
 
-def test_reads_create_no_namespace_and_the_last_item_takes_it_away(store: EbbinghausStore) -> None:
+def test_21_reads_create_no_namespace_and_the_last_item_takes_it_away(
+    store: EbbinghausStore,
+) -> None:
     assert store.get(ANN, "k") is None
     assert store.search(ANN, query="tea") == []
     assert store.search(ANN) == []
@@ -716,7 +721,7 @@ VALUES: dict[str, dict[str, Any]] = {
     ],
 )
 @pytest.mark.parametrize("query", [None, "anything"])
-def test_filters_compare_as_json_and_a_missing_field_matches_only_unequal(
+def test_22_filters_compare_as_json_and_a_missing_field_matches_only_unequal(
     store: EbbinghausStore, filter: dict[str, Any], expected: str, query: str | None
 ) -> None:
     for key, value in VALUES.items():
