@@ -56,6 +56,7 @@ class MemoryBank(Writer):
         include_faded: bool = False,
         reinforce: bool = True,
         min_similarity: float | None = None,
+        min_score: float = 0.0,
     ) -> Recollections:
         """What comes to mind for a query, best first, at most `k`.
 
@@ -69,6 +70,7 @@ class MemoryBank(Writer):
             reinforce: let what was found directly and near the best count as used.
             min_similarity: cosine that a memory without a shared word needs, in [-1, 1];
                 None is the policy's, else the embedder's. -1 fills `k` places if it can.
+            min_score: in [0, 1]; what scores less is left out, and not used.
 
         Raises:
             InvalidInput: a blank query, k under 1, an unknown category.
@@ -82,9 +84,10 @@ class MemoryBank(Writer):
             exclude=exclude,
             include_faded=include_faded,
             min_similarity=min_similarity,
+            min_score=min_score,
         )
         now = self._now()
-        ranking = self._rank(asked, now)
+        ranking = self._rank(asked, now).at_least(asked.min_score)
         found = self._read(ranking, k)
         used = self._count_use(ranking, reading.used(ranking, k, now, self.policy), now, reinforce)
         return Recollections(
@@ -100,8 +103,10 @@ class MemoryBank(Writer):
         category: str | Collection[str] | None = None,
         source: str | None = None,
         where: Where | None = None,
+        exclude: Iterable[str] = (),
         include_faded: bool = False,
         min_similarity: float | None = None,
+        min_score: float = 0.0,
     ) -> Explanation:
         """Why `recall` with the same arguments puts a memory where it does, or leaves it out."""
         asked = self._asked(
@@ -110,8 +115,10 @@ class MemoryBank(Writer):
             category=category,
             source=source,
             where=where,
+            exclude=exclude,
             include_faded=include_faded,
             min_similarity=min_similarity,
+            min_score=min_score,
         )
         if not self._store.get(self.namespace, [check_label("id", id)]):
             raise NotFound([id])
@@ -121,7 +128,7 @@ class MemoryBank(Writer):
         row = ranking.snapshot.row_of.get(id)
         if row is None or id not in records:
             raise NotFound([id])
-        return reading.explained(ranking, row, k, records, self.policy)
+        return reading.explained(ranking, row, asked, records, self.policy)
 
     def context(
         self,
@@ -172,7 +179,12 @@ class MemoryBank(Writer):
         return self.at(*self.namespace, check_label("name", name), policy=policy)
 
     def rerank(
-        self, relevance: Mapping[str, float], k: int = 5, *, reinforce: bool = True
+        self,
+        relevance: Mapping[str, float],
+        k: int = 5,
+        *,
+        reinforce: bool = True,
+        min_score: float = 0.0,
     ) -> list[Ranked]:
         """What another index found, with its life kept here: at most `k` that have not faded.
 
@@ -181,8 +193,10 @@ class MemoryBank(Writer):
         Args:
             relevance: in [0, 1], by the id of the document.
             reinforce: let what is near the best count as used.
+            min_score: in [0, 1]; what scores less is left out, and not used.
         """
         check_count("k", k, least=1)
+        check_fraction("min_score", min_score)
         if not isinstance(relevance, Mapping):
             raise InvalidInput("relevance", f"must be a mapping, not {type(relevance).__name__}")
         given = {
@@ -204,6 +218,7 @@ class MemoryBank(Writer):
         values = np.array([given[snapshot.ids[row]] for row in shown])
         scores = with_strength(values, strength[shown], product=self.policy.ranking == "product")
         order = np.argsort(-scores, kind="stable")[:k]
+        order = order[scores[order] >= min_score]
         near = self.policy.reinforce_ratio * values[order].max(initial=0.0)
         used = self.reinforce(
             snapshot.ids[shown[at]] for at in order if reinforce and 0.0 < values[at] >= near
@@ -233,6 +248,7 @@ class MemoryBank(Writer):
         exclude: Iterable[str] = (),
         include_faded: bool = False,
         min_similarity: float | None = None,
+        min_score: float = 0.0,
     ) -> reading.Asked:
         """The arguments of a recall, checked before anything is embedded."""
         words = check_text("query", query) if isinstance(query, str) else check_vector(query)
@@ -240,7 +256,8 @@ class MemoryBank(Writer):
         if min_similarity is not None:
             check_cosine("min_similarity", min_similarity)
         filters = self._filters(category, source, where, exclude)
-        return reading.Asked(words, k, filters, include_faded, min_similarity)
+        least = check_fraction("min_score", min_score)
+        return reading.Asked(words, k, filters, include_faded, min_similarity, least)
 
     def _rank(self, asked: reading.Asked, now: int) -> Ranking:
         encoded = self._engine.encoded_query(asked.query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,14 @@ class Ranking:
     relevance: dict[int, float]
     bonuses: dict[str, tuple[float, dict[int, float]]]
     reached: dict[int, Reached] = field(default_factory=dict)
+
+    def at_least(self, score: float) -> Ranking:
+        """The same without what scores less."""
+        return (
+            self
+            if score <= 0.0
+            else replace(self, order=[each for each in self.order if each[1] >= score])
+        )
 
     def found(self, row: int, score: float) -> Found:
         """The parts of one row."""

@@ -123,6 +123,7 @@ class Asked:
     filters: Filters
     include_faded: bool
     min_similarity: float | None
+    min_score: float
 
 
 def recollection(
@@ -169,11 +170,19 @@ def used(ranking: Ranking, k: int, now: int, policy: Policy) -> list[int]:
 
 
 def explained(
-    ranking: Ranking, row: int, k: int, records: Mapping[str, Memory], policy: Policy
+    ranking: Ranking, row: int, asked: Asked, records: Mapping[str, Memory], policy: Policy
 ) -> Explanation:
     """Why a row has its place, or none."""
-    id_ = ranking.snapshot.ids[row]
+    id_, k = ranking.snapshot.ids[row], asked.k
     rank = next((i for i, (each, _) in enumerate(ranking.order, 1) if each == row), None)
+    if rank is not None and (score := ranking.order[rank - 1][1]) < asked.min_score:
+        return Explanation(
+            id=id_,
+            outcome="filtered",
+            reason=f"its score {score:.3f} is under {asked.min_score:.3f}",
+            rank=rank,
+            recollection=recollection(ranking, row, score, records[id_]),
+        )
     if rank is not None:
         return _placed(ranking, row, rank, k, records)
     if not ranking.snapshot.searchable[row]:

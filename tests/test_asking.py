@@ -25,7 +25,7 @@ from ebbmem import (
     Policy,
     Recollections,
 )
-from ebbmem.testing import ManualClock, TableEmbedder
+from ebbmem.testing import HashingEmbedder, ManualClock, TableEmbedder
 
 TABLE = {
     "green tea": [1.0, 0.0],
@@ -406,3 +406,69 @@ def test_asking_where_somebody_lives_makes_no_namespace(open_bank: OpenBank) -> 
     bank = open_bank()
     assert bank.inhabited() == []
     assert bank._store.namespaces() == []
+
+
+# -- what scores too little --------------------------------------------------------------------
+
+
+@pytest.fixture
+def drinks(open_bank: OpenBank, clock: ManualClock) -> MemoryBank:
+    bank = open_bank(embedder=HashingEmbedder())
+    bank.remember_many(
+        [Draft(text="green tea in the morning", id="tea"), Draft(text="morning run", id="run")]
+    )
+    clock.advance(days=1)
+    return bank
+
+
+def test_what_scores_less_is_left_out_and_not_used(drinks: MemoryBank) -> None:
+    first, second = drinks.recall("green tea in the morning", min_similarity=-1, reinforce=False)
+    assert first.score > second.score > 0.0
+    between = (first.score + second.score) / 2
+    found = drinks.recall("green tea in the morning", min_similarity=-1, min_score=between)
+    assert [hit.memory.id for hit in found] == ["tea"]
+    assert found[0].score == first.score
+    assert [drinks.get(id).recall_count for id in ("tea", "run")] == [1, 0]
+
+
+def test_at_least_means_at_least(drinks: MemoryBank) -> None:
+    def found(least: float) -> list[str]:
+        hits = drinks.recall(
+            "green tea in the morning", min_similarity=-1, min_score=least, reinforce=False
+        )
+        return [hit.memory.id for hit in hits]
+
+    hits = drinks.recall("green tea in the morning", min_similarity=-1, reinforce=False)
+    assert found(hits[1].score) == ["tea", "run"]
+    assert found(math.nextafter(hits[1].score, 1.0)) == ["tea"]
+
+
+def test_explain_says_that_it_scored_too_little(drinks: MemoryBank) -> None:
+    said = drinks.explain("green tea in the morning", "run", min_similarity=-1, min_score=0.99)
+    assert said.outcome == "filtered"
+    assert said.reason == f"its score {said.recollection.score:.3f} is under 0.990"  # type: ignore[union-attr]
+    assert said.rank == 2
+
+
+def test_explain_knows_what_was_at_hand_already(drinks: MemoryBank) -> None:
+    assert drinks.explain("green tea", "tea", exclude=["tea"]).outcome == "filtered"
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, None, "half", float("nan")])
+def test_a_score_outside_its_range_is_refused(bad: Any, drinks: MemoryBank) -> None:
+    with pytest.raises(InvalidInput, match="min_score"):
+        drinks.recall("tea", min_score=bad)
+    with pytest.raises(InvalidInput, match="min_score"):
+        drinks.rerank({"d": 0.5}, min_score=bad)
+
+
+def test_what_only_fills_a_place_is_no_use_of_it(open_bank: OpenBank, clock: ManualClock) -> None:
+    bank = open_bank(embedder=HashingEmbedder())
+    bank.remember_many([Draft(text="green tea", id="tea"), Draft(text="a blue car", id="car")])
+    clock.advance(days=1)
+    hits = bank.recall("volcano eruption", min_similarity=-1)
+    assert [(hit.related, hit.reinforced) for hit in hits] == [(False, False), (False, False)]
+    assert [each.recall_count for each in bank.list()] == [0, 0]
+    [hit, filler] = bank.recall("green tea", min_similarity=-1)
+    assert (hit.memory.id, hit.related, hit.reinforced) == ("tea", True, True)
+    assert (filler.related, filler.reinforced) == (False, False)

@@ -108,13 +108,9 @@ class BesideRetriever(EbbinghausRetriever):
             id = key_of(document)
             documents.setdefault(id, document)
             relevance.setdefault(id, _clipped(each))
-        counts: bool = told["reinforce"]
-        ranked = lives.rerank(relevance, told["k"], reinforce=counts and threshold is None)
-        if threshold is not None:
-            ranked = [each for each in ranked if each.score >= threshold]
-            if counts and ranked:  # what was cut off does not count as used
-                kept = {each.id: each.relevance for each in ranked}
-                ranked = lives.rerank(kept, len(kept))
+        ranked = lives.rerank(
+            relevance, told["k"], reinforce=told["reinforce"], min_score=threshold or 0.0
+        )
         shown = [copy_of(documents[each.id], each.id) for each in ranked]
         if told["include_scores"]:
             for document, place in zip(shown, ranked, strict=True):

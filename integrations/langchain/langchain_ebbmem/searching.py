@@ -88,40 +88,25 @@ class Search:
         """What comes to mind, best first; nothing does when nothing is asked."""
         if _blank(query):
             return []
-        found = self._kept(bank.recall(query, self.k, **self._asking(quietly=self._cuts)))
-        if not (found and self._cuts and self.reinforce):
-            return found
-        return self._kept(bank.recall(query, len(found), **self._asking()))
+        return bank.recall(query, self.k, **self._asking())
 
     async def arun(self, bank: MemoryBank, query: Query) -> list[Recollection]:
         """See `run`; the embedder is awaited."""
         if _blank(query):
             return []
-        live = AsyncMemoryBank(bank)
-        found = self._kept(await live.recall(query, self.k, **self._asking(quietly=self._cuts)))
-        if not (found and self._cuts and self.reinforce):
-            return found
-        return self._kept(await live.recall(query, len(found), **self._asking()))
+        return await AsyncMemoryBank(bank).recall(query, self.k, **self._asking())
 
     def documents(self, hits: Sequence[Recollection]) -> list[Document]:
         """What was found as it is handed over: copies."""
         return [hit_of(each, include_scores=self.include_scores) for each in hits]
 
-    @property
-    def _cuts(self) -> bool:
-        """Whether something may be cut off, which must be known before the rest is reinforced."""
-        return self.score_threshold is not None
-
-    def _asking(self, *, quietly: bool = False) -> dict[str, Any]:
+    def _asking(self) -> dict[str, Any]:
         return {
             "where": _where(self.filter),
-            "reinforce": self.reinforce and not quietly,
+            "reinforce": self.reinforce,
             "min_similarity": self.min_similarity,
+            "min_score": self.score_threshold or 0.0,
         }
-
-    def _kept(self, found: list[Recollection]) -> list[Recollection]:
-        least = self.score_threshold or 0.0
-        return [each for each in found if each.score >= least]
 
 
 def _blank(query: Query) -> bool:
