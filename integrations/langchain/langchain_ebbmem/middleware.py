@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
@@ -30,21 +30,14 @@ from langchain_ebbmem.turns import (
 __all__ = ["EbbinghausMiddleware", "EbbinghausState"]
 
 
-class _Noted(TypedDict):
-    """What one middleware knows of a turn: the block, and how many messages it has kept."""
-
-    block: str
-    kept: int
-
-
-def _merged(left: dict[str, _Noted] | None, right: dict[str, _Noted] | None) -> dict[str, _Noted]:
+def _merged(left: dict[str, str] | None, right: dict[str, str] | None) -> dict[str, str]:
     return {**(left or {}), **(right or {})}
 
 
 class EbbinghausState(AgentState[Any]):
-    """What is known of a turn, by the name of the middleware; not part of the agent's output."""
+    """What a turn recalled, by the name of the middleware; not part of the agent's output."""
 
-    ebbmem: NotRequired[Annotated[dict[str, _Noted], PrivateStateAttr, _merged]]
+    ebbmem: NotRequired[Annotated[dict[str, str], PrivateStateAttr, _merged]]
 
 
 class _Name(str):
@@ -150,35 +143,35 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     # -- before the turn ---------------------------------------------------------------------
 
     def before_agent(self, state: EbbinghausState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep what the human said, and recall once."""
+        """Keep what the human said, for the model may fail, and recall once."""
         bank, messages = self._bank(runtime), state["messages"]
-        asked = self._asked(messages)
-        saved = self._guarded(
-            "save", runtime, lambda: self._kept(bank, self._words(asked, runtime))
-        )
+        saved = self._guarded("save", runtime, lambda: self._kept_asked(bank, messages, runtime))
         block = self._guarded("recall", runtime, lambda: self._recalled(bank, messages, saved))
-        return self._noted(block or "", 0 if saved is None else len(asked))
+        return self._noted(block or "")
 
     async def abefore_agent(
         self, state: EbbinghausState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """Keep what the human said, and recall once."""
+        """Keep what the human said, for the model may fail, and recall once."""
         bank, messages = await asyncio.to_thread(self._bank, runtime), state["messages"]
-        asked = self._asked(messages)
-
-        async def saving() -> Memories:
-            return await self._akept(bank, self._words(asked, runtime))
-
-        saved = await self._aguarded("save", runtime, saving())
+        saved = await self._aguarded("save", runtime, self._akept_asked(bank, messages, runtime))
         block = await self._aguarded("recall", runtime, self._arecalled(bank, messages, saved))
-        return self._noted(block or "", 0 if saved is None else len(asked))
+        return self._noted(block or "")
 
-    def _asked(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """The human's words, to be kept at once: a model may fail."""
-        return [] if self._extract is not None else turn_of(messages)
+    def _kept_asked(
+        self, bank: MemoryBank, messages: Sequence[BaseMessage], runtime: Runtime[Any]
+    ) -> Memories:
+        return self._kept(bank, self._asked(messages, runtime))
 
-    def _words(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> list[Draft]:
-        return turn_text(messages, _thread(runtime), self._save)
+    async def _akept_asked(
+        self, bank: MemoryBank, messages: Sequence[BaseMessage], runtime: Runtime[Any]
+    ) -> Memories:
+        return await self._akept(bank, self._asked(messages, runtime))
+
+    def _asked(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> list[Draft]:
+        """The human's words; `extract` wants the whole turn, and takes an unanswered one later."""
+        asked = [] if self._extract is not None else turn_of(messages)
+        return turn_text(asked, _thread(runtime), self._save)
 
     def _recalled(
         self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
@@ -206,12 +199,8 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
             "reinforce": self._reinforce,
         }
 
-    def _noted(self, block: str = "", kept: int = 0) -> dict[str, Any]:
-        return {"ebbmem": {str(self._name): _Noted(block=block, kept=kept)}}
-
-    def _known(self, state: Any) -> _Noted:
-        known: dict[str, _Noted] = state.get("ebbmem") or {}
-        return known.get(str(self._name), _Noted(block="", kept=0))
+    def _noted(self, block: str) -> dict[str, Any]:
+        return {"ebbmem": {str(self._name): block}}
 
     # -- the model ---------------------------------------------------------------------------
 
@@ -230,7 +219,8 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         return await handler(self._told(request))
 
     def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        block = self._known(request.state)["block"]
+        state: Any = request.state
+        block = (state.get("ebbmem") or {}).get(str(self._name), "")
         if not block:
             return request
         if self._inject == "system":
@@ -248,7 +238,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         """Keep the turn, each message by its id."""
         bank = self._bank(runtime)
         self._guarded("save", runtime, lambda: self._kept_turn(bank, state, runtime))
-        return self._noted()
+        return self._noted("")
 
     async def aafter_agent(
         self, state: EbbinghausState, runtime: Runtime[Any]
@@ -256,24 +246,21 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         """Keep the turn, each message by its id."""
         bank = await asyncio.to_thread(self._bank, runtime)
         await self._aguarded("save", runtime, self._akept_turn(bank, state, runtime))
-        return self._noted()
+        return self._noted("")
 
     def _kept_turn(self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]) -> None:
         turn = turn_of(state["messages"])
-        self._kept(bank, turn_drafts(bank, turn, _thread(runtime), **self._keeping(state)))
+        drafts = turn_drafts(bank, turn, _thread(runtime), save=self._save, extract=self._extract)
+        self._kept(bank, drafts)
 
     async def _akept_turn(
         self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]
     ) -> None:
         turn = turn_of(state["messages"])
-        drafts = await aturn_drafts(bank, turn, _thread(runtime), **self._keeping(state))
+        drafts = await aturn_drafts(
+            bank, turn, _thread(runtime), save=self._save, extract=self._extract
+        )
         await self._akept(bank, drafts)
-
-    def _keeping(self, state: EbbinghausState) -> dict[str, Any]:
-        """How a turn is kept. Summaries may have taken the place of messages kept before."""
-        messages, kept = turn_of(state["messages"]), self._known(state)["kept"]
-        humans = sum(isinstance(each, HumanMessage) for each in messages[:kept])
-        return {"save": self._save, "extract": self._extract, "kept": kept if humans == kept else 0}
 
     @staticmethod
     def _kept(bank: MemoryBank, drafts: Sequence[Draft]) -> Memories:

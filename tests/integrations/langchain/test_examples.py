@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableLambda
+
+from ebbmem import MemoryBank
 
 pytest.importorskip("langchain.agents", reason="needs the extra agents")
 pytest.importorskip("onnxruntime", reason="the example recalls by meaning")
@@ -74,3 +78,37 @@ def test_two_people_do_not_meet(tmp_path: Path) -> None:
         "0 memories of bob; /help shows the commands",
         "I will remember that.",
     ]
+
+
+def test_facts_that_a_model_finds_take_the_place_of_the_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = importlib.util.spec_from_file_location("chat", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    chat = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "chat", chat)
+    spec.loader.exec_module(chat)
+    asked: list[str] = []
+
+    class Structured(chat.StandIn):  # type: ignore[name-defined,misc]
+        def with_structured_output(self, schema: object, **_: object) -> object:
+            assert schema is chat.Facts
+
+            def answer(prompt: str) -> object:
+                asked.append(prompt)
+                return chat.Facts(
+                    facts=[chat.Fact(text="You are allergic to peanuts", category="strategy")]
+                )
+
+            return RunnableLambda(answer)
+
+    model = Structured()
+    with MemoryBank.open(namespace="you", embedder=None) as bank:
+        talk = chat.Chat(bank, model, chat.Extract(model))
+        talk.say("Peanuts and I do not go together")
+        assert [(each.text, each.category, each.source) for each in bank.list()] == [
+            ("You are allergic to peanuts", "strategy", "thread-1")
+        ]
+    assert len(asked) == 1
+    assert "human: Peanuts and I do not go together\nai: I will remember that." in asked[0]

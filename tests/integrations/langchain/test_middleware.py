@@ -585,3 +585,46 @@ async def test_16_four_agents_with_a_slow_embedder_wait_together(open_bank: Any)
     four = loop.time() - start
     assert embedder.most >= 3  # under way at once
     assert four < 2.5 * one
+
+
+# -- said again, and paid once -----------------------------------------------------------------
+
+
+def test_saying_it_again_in_another_thread_is_one_memory_made_stronger(
+    bank: MemoryBank, clock: ManualClock
+) -> None:
+    agent = agent_of(numbered(), EbbinghausMiddleware(bank))
+    agent.invoke(human(PEANUTS, "m1"), thread("t1"))
+    clock.advance(days=3)
+    agent.invoke(human(PEANUTS, "m2"), thread("t2"))
+    kept = [(each.id, each.text, each.recall_count) for each in bank.list()]
+    assert kept[0] == ("m1", PEANUTS, 1)
+    assert [text for _, text, _ in kept] == [PEANUTS, "answer 1", "answer 2"]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_each_message_is_embedded_once(how: str, open_bank: Any) -> None:
+    class Counting(HashingEmbedder):
+        documents: list[str] = []  # noqa: RUF012  # of this test alone
+
+        def encode_documents(self, texts: Any) -> Any:
+            self.documents.extend(texts)
+            return super().encode_documents(texts)
+
+        async def aencode_documents(self, texts: Any) -> Any:
+            return self.encode_documents(texts)
+
+        def encode_query(self, text: str) -> Any:
+            return HashingEmbedder().encode_query(text)
+
+    bank = open_bank(embedder=Counting())
+    agent = agent_of(numbered(), EbbinghausMiddleware(bank), checkpointer=InMemorySaver())
+    await run(how, agent, human(PEANUTS, "m1"), thread("t"))
+    await run(how, agent, human(ASKED, "m2"), thread("t"))
+    assert Counting.documents == [
+        f"user: {PEANUTS}",
+        "assistant: answer 1",
+        f"user: {ASKED}",
+        "assistant: answer 2",
+    ]
