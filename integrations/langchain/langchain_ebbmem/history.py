@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -20,9 +21,10 @@ from langchain_core.messages import (
 from ebbmem import AsyncMemoryBank, Draft, EbbmemError, Memory, MemoryBank
 from ebbmem.checks import check_count, check_label
 from ebbmem.intake import new_id
+from ebbmem.turns import drafts_of
 from langchain_ebbmem.binding import Names, bank_of
 from langchain_ebbmem.documents import plain
-from langchain_ebbmem.turns import draft_of_message, log
+from langchain_ebbmem.turns import log, said
 
 __all__ = ["EbbinghausChatMessageHistory"]
 
@@ -152,17 +154,11 @@ class EbbinghausChatMessageHistory(BaseChatMessageHistory):
 
 def _draft(given: BaseMessage, session: str) -> Draft:
     message = message_chunk_to_message(given)
-    words = draft_of_message(message, session)
+    words = drafts_of([said(message)], session)
     stored = {"message": plain(message_to_dict(message))}
-    if words is not None:
-        return Draft(
-            text=words.text,
-            id=_id(message, session),
-            keyed=True,
-            source=session,
-            speaker=words.speaker,
-            metadata={**words.metadata, **stored},
-        )
+    for each in words:
+        metadata = {**each.metadata, **stored}
+        return replace(each, id=_id(message, session), keyed=True, metadata=metadata)
     return Draft(  # tool calls and results, instructions: kept for the transcript alone
         text=_label(message),
         id=_id(message, session),

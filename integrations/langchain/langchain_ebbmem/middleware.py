@@ -14,18 +14,17 @@ from langgraph.runtime import Runtime
 from ebbmem import AsyncMemoryBank, Draft, EbbmemError, InvalidInput, MemoryBank
 from ebbmem.checks import check_count
 from ebbmem.records import Memories
-from langchain_ebbmem.binding import Whose, bank_of, checked_bank
-from langchain_ebbmem.turns import (
+from ebbmem.turns import (
     Extract,
     Save,
     aturn_drafts,
-    id_of,
+    drafts_of,
     last_question,
-    log,
     turn_drafts,
     turn_of,
-    turn_text,
 )
+from langchain_ebbmem.binding import Whose, bank_of, checked_bank
+from langchain_ebbmem.turns import log, said_all
 
 __all__ = ["EbbinghausMiddleware", "EbbinghausState"]
 
@@ -170,13 +169,13 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
 
     def _asked(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> list[Draft]:
         """The human's words; `extract` wants the whole turn, and takes an unanswered one later."""
-        asked = [] if self._extract is not None else turn_of(messages)
-        return turn_text(asked, _thread(runtime), self._save)
+        asked = [] if self._extract is not None else turn_of(said_all(messages))
+        return drafts_of(asked, _thread(runtime), self._save)
 
     def _recalled(
         self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
     ) -> str:
-        question = last_question(messages)
+        question = last_question(said_all(messages))
         if not question.strip():
             return ""
         return str(bank.context(question, **self._asking(messages, saved)))
@@ -184,14 +183,14 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     async def _arecalled(
         self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
     ) -> str:
-        question = last_question(messages)
+        question = last_question(said_all(messages))
         if not question.strip():
             return ""
         return str(await AsyncMemoryBank(bank).context(question, **self._asking(messages, saved)))
 
     def _asking(self, messages: Sequence[BaseMessage], saved: Memories | None) -> dict[str, Any]:
         """What the model reads in the transcript anyway needs no recalling."""
-        shown = [id_ for each in messages if (id_ := id_of(each)) is not None]
+        shown = [each.id for each in said_all(messages) if each.id is not None]
         return {
             "k": self._k,
             "budget": self._budget,
@@ -249,14 +248,14 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         return self._noted("")
 
     def _kept_turn(self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]) -> None:
-        turn = turn_of(state["messages"])
+        turn = turn_of(said_all(state["messages"]))
         drafts = turn_drafts(bank, turn, _thread(runtime), save=self._save, extract=self._extract)
         self._kept(bank, drafts)
 
     async def _akept_turn(
         self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]
     ) -> None:
-        turn = turn_of(state["messages"])
+        turn = turn_of(said_all(state["messages"]))
         drafts = await aturn_drafts(
             bank, turn, _thread(runtime), save=self._save, extract=self._extract
         )

@@ -13,18 +13,19 @@ from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from pydantic import ConfigDict, Field, field_validator
 
 from ebbmem import AsyncMemoryBank, MemoryBank, Recollection
-from langchain_ebbmem.binding import Whose, bank_of, checked_bank
-from langchain_ebbmem.keys import input_key_of, output_key_of
-from langchain_ebbmem.turns import (
+from ebbmem.turns import (
     Extract,
+    Said,
     Save,
     aturn_drafts,
+    drafts_of,
     last_question,
-    text_of,
     turn_drafts,
     turn_of,
-    turn_text,
 )
+from langchain_ebbmem.binding import Whose, bank_of, checked_bank
+from langchain_ebbmem.keys import input_key_of, output_key_of
+from langchain_ebbmem.turns import said_all, text_of
 
 __all__ = ["EbbinghausRecall", "with_ebbinghaus_memory"]
 
@@ -55,7 +56,7 @@ class _Remembering(RunnableSerializable[Any, Any]):
         if isinstance(value, Mapping):
             value = value[input_key_of(value, self.input_key, ignored=ignored)]
         messages = _messages(value)
-        return last_question(messages) if messages else text_of(value)
+        return last_question(said_all(messages)) if messages else text_of(value)
 
     def _asking(self) -> dict[str, Any]:
         return {"k": self.k, "budget": self.budget, "reinforce": self.reinforce}
@@ -170,7 +171,7 @@ class _Turn:
     bank: MemoryBank
     session: str | None
     value: dict[str, Any]
-    own: list[BaseMessage]
+    own: list[Said]
 
 
 class _WithMemory(_Remembering):
@@ -233,11 +234,11 @@ class _WithMemory(_Remembering):
 
     # -- before and after --------------------------------------------------------------------
 
-    def _given(self, input: Input) -> tuple[dict[str, Any], list[BaseMessage]]:
-        """The dict the chain gets, and the human's words as messages."""
+    def _given(self, input: Input) -> tuple[dict[str, Any], list[Said]]:
+        """The dict the chain gets, and what was said."""
         value = dict(input) if isinstance(input, Mapping) else {self.input_key or "input": input}
         said = value[input_key_of(value, self.input_key, ignored=[self.memory_key])]
-        return value, _messages(said) or [HumanMessage(content=text_of(said))]
+        return value, said_all(_messages(said) or [HumanMessage(content=text_of(said))])
 
     def _session(self, config: RunnableConfig) -> str | None:
         found = config.get("configurable", {}).get(self.session_key)
@@ -251,7 +252,7 @@ class _WithMemory(_Remembering):
             self._session(config),
         )
         own = turn_of(asked)
-        drafts = [] if self.extract is not None else turn_text(own, session, self.save)
+        drafts = [] if self.extract is not None else drafts_of(own, session, self.save)
         kept = bank.remember_many(drafts, rewrite=True) if drafts else []
         question, block = last_question(asked), ""
         if question.strip():
@@ -262,7 +263,7 @@ class _WithMemory(_Remembering):
     async def _abegun(self, input: Input, config: RunnableConfig) -> _Turn:
         bank, (value, asked) = await asyncio.to_thread(self._bank, config), self._given(input)
         session, own, live = self._session(config), turn_of(asked), AsyncMemoryBank(bank)
-        drafts = [] if self.extract is not None else turn_text(own, session, self.save)
+        drafts = [] if self.extract is not None else drafts_of(own, session, self.save)
         kept = await live.remember_many(drafts, rewrite=True) if drafts else []
         question, block = last_question(asked), ""
         if question.strip():
@@ -271,14 +272,14 @@ class _WithMemory(_Remembering):
         return _Turn(bank, session, {**value, self.memory_key: block}, own)
 
     def _ended(self, turn: _Turn, answer: object) -> None:
-        messages = [*turn.own, *self._answered(answer)]
-        drafts = turn_drafts(turn.bank, messages, turn.session, **self._keeping(turn))
+        whole = [*turn.own, *self._answered(answer)]
+        drafts = turn_drafts(turn.bank, whole, turn.session, **self._keeping(turn))
         if drafts:
             turn.bank.remember_many(drafts, rewrite=True)
 
     async def _aended(self, turn: _Turn, answer: object) -> None:
-        messages = [*turn.own, *self._answered(answer)]
-        drafts = await aturn_drafts(turn.bank, messages, turn.session, **self._keeping(turn))
+        whole = [*turn.own, *self._answered(answer)]
+        drafts = await aturn_drafts(turn.bank, whole, turn.session, **self._keeping(turn))
         if drafts:
             await AsyncMemoryBank(turn.bank).remember_many(drafts, rewrite=True)
 
@@ -286,17 +287,14 @@ class _WithMemory(_Remembering):
         """What was asked was kept when the turn began."""
         return {"save": self.save, "extract": self.extract, "kept": len(turn.own)}
 
-    def _answered(self, answer: object) -> list[BaseMessage]:
-        """What the assistant said, as messages."""
+    def _answered(self, answer: object) -> list[Said]:
+        """What the assistant said in this turn."""
         if isinstance(answer, Mapping):
             if not answer:
                 return []
             answer = answer[output_key_of(answer, self.output_key)]
-        said = [each for each in _messages(answer) if isinstance(each, AIMessage)]
-        if said:
-            return list(turn_of(said)) if len(said) > 1 else list(said)
-        text = text_of(answer)
-        return [AIMessage(content=text)] if text.strip() else []
+        messages = _messages(answer) or [AIMessage(content=text_of(answer))]
+        return [each for each in turn_of(said_all(messages)) if each.role == "ai"]
 
 
 class _Gathered:

@@ -348,3 +348,10 @@ async def test_16_four_chains_with_a_slow_embedder_wait_together(open_bank: Any)
     )
     assert embedder.most >= 3
     assert loop.time() - start < 2.5 * one
+
+
+def test_of_an_answer_with_the_whole_conversation_this_turn_is_kept(bank: MemoryBank) -> None:
+    whole = [HumanMessage("one"), AIMessage("first"), HumanMessage("two"), AIMessage("second")]
+    chain = with_ebbinghaus_memory(lambda _: {"messages": whole}, bank)
+    chain.invoke("two", session("s"))
+    assert texts(bank) == ["two", "second"]
