@@ -11,7 +11,7 @@ from langchain.agents.middleware.types import PrivateStateAttr
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from ebbmem import AsyncMemoryBank, Draft, EbbmemError, InvalidInput, MemoryBank
+from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank
 from ebbmem.checks import check_count
 from ebbmem.records import Memories
 from ebbmem.turns import (
@@ -24,7 +24,8 @@ from ebbmem.turns import (
     turn_of,
 )
 from langchain_ebbmem.binding import Whose, bank_of, checked_bank
-from langchain_ebbmem.turns import log, said_all
+from langchain_ebbmem.guard import Guard, OnError
+from langchain_ebbmem.turns import said_all
 
 __all__ = ["EbbinghausMiddleware", "EbbinghausState"]
 
@@ -85,7 +86,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         inject: Literal["system", "message"] = "system",
         reinforce: bool = True,
         tools: bool = False,
-        on_error: Literal["warn", "raise"] = "warn",
+        on_error: OnError = "warn",
         name: str | None = None,
     ) -> None:
         """Take a memory; whose it is may depend on the run.
@@ -115,10 +116,10 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         self._save = _one_of("save", save, ("turn", "human", "none"))
         self._extract = extract
         self._inject = _one_of("inject", inject, ("system", "message"))
-        self._on_error = _one_of("on_error", on_error, ("warn", "raise"))
         self._reinforce = reinforce
         self._name = _Name(type(self).__name__ if name is None else name)
         self._name.owner = self
+        self._guard = Guard(str(self._name), on_error)
         if tools:
             self.tools = self._made_tools()
 
@@ -144,8 +145,12 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     def before_agent(self, state: EbbinghausState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Keep what the human said, for the model may fail, and recall once."""
         bank, messages = self._bank(runtime), state["messages"]
-        saved = self._guarded("save", runtime, lambda: self._kept_asked(bank, messages, runtime))
-        block = self._guarded("recall", runtime, lambda: self._recalled(bank, messages, saved))
+        saved = self._guard.run(
+            "save", _thread(runtime), lambda: self._kept_asked(bank, messages, runtime)
+        )
+        block = self._guard.run(
+            "recall", _thread(runtime), lambda: self._recalled(bank, messages, saved)
+        )
         return self._noted(block or "")
 
     async def abefore_agent(
@@ -153,8 +158,12 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     ) -> dict[str, Any] | None:
         """Keep what the human said, for the model may fail, and recall once."""
         bank, messages = await asyncio.to_thread(self._bank, runtime), state["messages"]
-        saved = await self._aguarded("save", runtime, self._akept_asked(bank, messages, runtime))
-        block = await self._aguarded("recall", runtime, self._arecalled(bank, messages, saved))
+        saved = await self._guard.arun(
+            "save", _thread(runtime), self._akept_asked(bank, messages, runtime)
+        )
+        block = await self._guard.arun(
+            "recall", _thread(runtime), self._arecalled(bank, messages, saved)
+        )
         return self._noted(block or "")
 
     def _kept_asked(
@@ -236,7 +245,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     def after_agent(self, state: EbbinghausState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Keep the turn, each message by its id."""
         bank = self._bank(runtime)
-        self._guarded("save", runtime, lambda: self._kept_turn(bank, state, runtime))
+        self._guard.run("save", _thread(runtime), lambda: self._kept_turn(bank, state, runtime))
         return self._noted("")
 
     async def aafter_agent(
@@ -244,7 +253,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     ) -> dict[str, Any] | None:
         """Keep the turn, each message by its id."""
         bank = await asyncio.to_thread(self._bank, runtime)
-        await self._aguarded("save", runtime, self._akept_turn(bank, state, runtime))
+        await self._guard.arun("save", _thread(runtime), self._akept_turn(bank, state, runtime))
         return self._noted("")
 
     def _kept_turn(self, bank: MemoryBank, state: EbbinghausState, runtime: Runtime[Any]) -> None:
@@ -274,23 +283,6 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     def _bank(self, runtime: Runtime[Any]) -> MemoryBank:
         memory = _of_store(runtime.store) if self._memory is None else self._memory
         return bank_of(memory, self._namespace, runtime)
-
-    def _guarded(self, what: str, runtime: Runtime[Any], act: Callable[[], Any]) -> Any:
-        try:
-            return act()
-        except EbbmemError as error:
-            self._failed(what, runtime, error)
-
-    async def _aguarded(self, what: str, runtime: Runtime[Any], act: Awaitable[Any]) -> Any:
-        try:
-            return await act
-        except EbbmemError as error:
-            self._failed(what, runtime, error)
-
-    def _failed(self, what: str, runtime: Runtime[Any], error: EbbmemError) -> None:
-        if self._on_error == "raise":
-            raise error
-        log.warning("%s: %s failed in thread %s: %s", self._name, what, _thread(runtime), error)
 
 
 def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:

@@ -13,6 +13,7 @@ from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from pydantic import ConfigDict, Field, field_validator
 
 from ebbmem import AsyncMemoryBank, MemoryBank, Recollection
+from ebbmem.records import Memories
 from ebbmem.turns import (
     Extract,
     Said,
@@ -24,6 +25,7 @@ from ebbmem.turns import (
     turn_of,
 )
 from langchain_ebbmem.binding import Whose, bank_of, checked_bank
+from langchain_ebbmem.guard import Guard, OnError
 from langchain_ebbmem.keys import input_key_of, output_key_of
 from langchain_ebbmem.turns import said_all, text_of
 
@@ -128,6 +130,7 @@ def with_ebbinghaus_memory(
     save: Save = "turn",
     extract: Extract | None = None,
     reinforce: bool = True,
+    on_error: OnError = "warn",
 ) -> Runnable[Any, Any]:
     """A chain that remembers: it gets what comes to mind as `memory_key`, and its turns are kept.
 
@@ -144,6 +147,7 @@ def with_ebbinghaus_memory(
         namespace: whose memory: names, or a function of the config; None is the bank's own.
         save: "turn" keeps both, "human" the question alone, "none" nothing.
         extract: makes drafts or texts of the messages of a turn, in place of its words.
+        on_error: what to do when recalling or keeping fails: log it and go on, or raise.
 
     Raises:
         InvalidInput: an argument that cannot be used.
@@ -161,6 +165,7 @@ def with_ebbinghaus_memory(
         save=save,
         extract=extract,
         reinforce=reinforce,
+        on_error=on_error,
     )
 
 
@@ -183,6 +188,11 @@ class _WithMemory(_Remembering):
     session_key: str = "session_id"
     save: Save = "turn"
     extract: Any = None
+    on_error: OnError = "warn"
+
+    @property
+    def _guard(self) -> Guard:
+        return Guard("with_ebbinghaus_memory", self.on_error)
 
     # -- the runnable ------------------------------------------------------------------------
 
@@ -246,42 +256,51 @@ class _WithMemory(_Remembering):
 
     def _begun(self, input: Input, config: RunnableConfig) -> _Turn:
         """Keep the question, then ask what it brings to mind, itself left out."""
-        bank, (value, asked), session = (
-            self._bank(config),
-            self._given(input),
-            self._session(config),
-        )
-        own = turn_of(asked)
-        drafts = [] if self.extract is not None else drafts_of(own, session, self.save)
-        kept = bank.remember_many(drafts, rewrite=True) if drafts else []
-        question, block = last_question(asked), ""
+        bank, (value, asked) = self._bank(config), self._given(input)
+        session, own = self._session(config), turn_of(asked)
+        kept = self._guard.run("save", session, lambda: self._kept(bank, own, session))
+        asking = {**self._asking(), "exclude": [each.id for each in kept or ()]}
+        block, question = "", last_question(asked)
         if question.strip():
-            asking = {**self._asking(), "exclude": [each.id for each in kept]}
-            block = str(bank.context(question, **asking))
+            found = self._guard.run("recall", session, lambda: bank.context(question, **asking))
+            block = str(found or "")
         return _Turn(bank, session, {**value, self.memory_key: block}, own)
 
     async def _abegun(self, input: Input, config: RunnableConfig) -> _Turn:
         bank, (value, asked) = await asyncio.to_thread(self._bank, config), self._given(input)
-        session, own, live = self._session(config), turn_of(asked), AsyncMemoryBank(bank)
-        drafts = [] if self.extract is not None else drafts_of(own, session, self.save)
-        kept = await live.remember_many(drafts, rewrite=True) if drafts else []
-        question, block = last_question(asked), ""
+        session, own = self._session(config), turn_of(asked)
+        kept = await self._guard.arun("save", session, self._akept(bank, own, session))
+        asking = {**self._asking(), "exclude": [each.id for each in kept or ()]}
+        block, question = "", last_question(asked)
         if question.strip():
-            asking = {**self._asking(), "exclude": [each.id for each in kept]}
-            block = str(await live.context(question, **asking))
+            recalling = AsyncMemoryBank(bank).context(question, **asking)
+            block = str(await self._guard.arun("recall", session, recalling) or "")
         return _Turn(bank, session, {**value, self.memory_key: block}, own)
 
+    def _kept(self, bank: MemoryBank, own: list[Said], session: str | None) -> Memories:
+        """The question at once, as the chain may fail; `extract` wants the whole turn."""
+        drafts = [] if self.extract is not None else drafts_of(own, session, self.save)
+        return bank.remember_many(drafts, rewrite=True)
+
+    async def _akept(self, bank: MemoryBank, own: list[Said], session: str | None) -> Memories:
+        drafts = [] if self.extract is not None else drafts_of(own, session, self.save)
+        return await AsyncMemoryBank(bank).remember_many(drafts, rewrite=True)
+
     def _ended(self, turn: _Turn, answer: object) -> None:
-        whole = [*turn.own, *self._answered(answer)]
-        drafts = turn_drafts(turn.bank, whole, turn.session, **self._keeping(turn))
-        if drafts:
-            turn.bank.remember_many(drafts, rewrite=True)
+        self._guard.run("save", turn.session, lambda: self._kept_whole(turn, answer))
 
     async def _aended(self, turn: _Turn, answer: object) -> None:
+        await self._guard.arun("save", turn.session, self._akept_whole(turn, answer))
+
+    def _kept_whole(self, turn: _Turn, answer: object) -> None:
+        whole = [*turn.own, *self._answered(answer)]
+        drafts = turn_drafts(turn.bank, whole, turn.session, **self._keeping(turn))
+        turn.bank.remember_many(drafts, rewrite=True)
+
+    async def _akept_whole(self, turn: _Turn, answer: object) -> None:
         whole = [*turn.own, *self._answered(answer)]
         drafts = await aturn_drafts(turn.bank, whole, turn.session, **self._keeping(turn))
-        if drafts:
-            await AsyncMemoryBank(turn.bank).remember_many(drafts, rewrite=True)
+        await AsyncMemoryBank(turn.bank).remember_many(drafts, rewrite=True)
 
     def _keeping(self, turn: _Turn) -> dict[str, Any]:
         """What was asked was kept when the turn began."""

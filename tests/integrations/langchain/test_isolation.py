@@ -16,7 +16,6 @@ from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 from langchain_core.vectorstores import InMemoryVectorStore
-from tables import Table
 
 from ebbmem import MemoryBank
 from ebbmem.testing import HashingEmbedder, ManualClock
@@ -34,6 +33,7 @@ from langchain_ebbmem import (
     create_remember_tool,
     with_ebbinghaus_memory,
 )
+from tables import Table
 
 USERS = {  # names that look alike
     "A": ("team", "a"),

@@ -17,7 +17,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
 from pydantic import ValidationError
 
-from ebbmem import InvalidInput, MemoryBank
+from ebbmem import EmbeddingError, InvalidInput, MemoryBank
 from ebbmem.context import CLOSING, OPENING
 from ebbmem.testing import HashingEmbedder, ManualClock
 from kit import SlowEmbeddings, numbered, scripted
@@ -355,3 +355,43 @@ def test_of_an_answer_with_the_whole_conversation_this_turn_is_kept(bank: Memory
     chain = with_ebbinghaus_memory(lambda _: {"messages": whole}, bank)
     chain.invoke("two", session("s"))
     assert texts(bank) == ["two", "second"]
+
+
+# -- when the memory fails -----------------------------------------------------------------------
+
+
+class Down:
+    """An embedder of LangChain's kind that never answers."""
+
+    model = "down"
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        raise ConnectionError("down")
+
+    def embed_query(self, text: str) -> Any:
+        raise ConnectionError("down")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("how", HOWS)
+async def test_a_memory_that_fails_costs_the_memory_and_not_the_answer(
+    how: str, open_bank: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    bank = open_bank(embedder=Down())
+    answer = await run(how, chain_of(bank), {"input": "marker-9"}, session("s1"))
+    assert answer.content in ("answer 1", "1")  # a stream ends with its last chunk
+    assert texts(bank) == []
+    assert "s1" in caplog.text
+    assert "marker-9" not in caplog.text
+    chain = chain_of(bank, on_error="raise")
+    with pytest.raises(EmbeddingError, match="down"):
+        await run(how, chain, {"input": "marker-9"}, session("s1"))
+
+
+def test_an_answer_under_an_unusual_name_is_given_and_the_log_says_what_to_name(
+    bank: MemoryBank, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain = with_ebbinghaus_memory(lambda _: {"this": "a", "that": "b"}, bank)
+    assert chain.invoke("hello", session("s")) == {"this": "a", "that": "b"}
+    assert "output_key must be one of ['that', 'this']" in caplog.text
+    assert texts(bank) == ["hello"]

@@ -28,7 +28,6 @@ from langchain_core.runnables import ConfigurableField, RunnableLambda, Runnable
 from langchain_core.tools import BaseTool, create_retriever_tool
 from langchain_core.vectorstores import InMemoryVectorStore
 from pydantic import ValidationError
-from tables import Rated, Table
 
 from builders import OpenBank
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
@@ -41,6 +40,7 @@ from langchain_ebbmem import (
     create_recall_tool,
     create_remember_tool,
 )
+from tables import Rated, Table
 
 TEA, COFFEE = "Anna drinks green tea", "Anna drinks black coffee"
 BOTH = "What green tea is it that Anna drinks?"  # finds both, the tea first

@@ -21,12 +21,12 @@ from langchain_classic.retrievers import TimeWeightedVectorStoreRetriever
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
-from tables import Rated, Table
 
 from builders import OpenBank
 from ebbmem import Category, EmbeddingError, InvalidInput
 from ebbmem.testing import ManualClock
 from langchain_ebbmem import EbbinghausRetriever, EbbinghausVectorStore
+from tables import Rated, Table
 
 Make = Callable[..., BaseRetriever]
 

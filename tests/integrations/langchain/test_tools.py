@@ -11,13 +11,13 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
-from tables import Table
 
 from builders import OpenBank
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
 from ebbmem.context import CLOSING, OPENING
 from ebbmem.testing import ManualClock
 from langchain_ebbmem import create_forget_tool, create_recall_tool, create_remember_tool
+from tables import Table
 
 MAKERS = [create_recall_tool, create_remember_tool, create_forget_tool]
 

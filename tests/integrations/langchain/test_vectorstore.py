@@ -24,7 +24,6 @@ from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.load import dumpd
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 from numpy.typing import NDArray
-from tables import Table
 
 from builders import OpenBank, a_memory, a_recollection
 from ebbmem import (
@@ -42,6 +41,7 @@ from ebbmem.testing import ManualClock
 from kit import SlowEmbeddings
 from langchain_ebbmem import EbbinghausRetriever, EbbinghausVectorStore
 from langchain_ebbmem.searching import differing
+from tables import Table
 
 VECTORS = {
     "tea": (1.0, 0.0, 0.0),
