@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Self
 
-import numpy as np
-
 from ebbmem import lifecycle, reading
 from ebbmem.checks import (
     check_cosine,
@@ -22,19 +20,18 @@ from ebbmem.clock import day_of, from_micros
 from ebbmem.context import Context, render
 from ebbmem.errors import InvalidInput, NotFound
 from ebbmem.finding import Question, Ranking
-from ebbmem.ranking import with_strength
+from ebbmem.moving import Mover
 from ebbmem.reading import Where
 from ebbmem.records import Draft
 from ebbmem.results import Explanation, Ranked, Recollections
 from ebbmem.search import search
-from ebbmem.writer import Writer
 
 __all__ = ["MemoryBank"]
 
 _ALWAYS = timedelta(days=36_500)
 
 
-class MemoryBank(Writer):
+class MemoryBank(Mover):
     """A memory that forgets: one namespace of one database file.
 
     Safe to share between threads. Every instant comes from `clock`. Wherever ids are taken,
@@ -210,30 +207,14 @@ class MemoryBank(Writer):
             for id_ in given
             if id_ not in known
         )
-        snapshot = self._arena().snapshot()
-        strength = snapshot.strengths(now, self.policy)
-        hidden = snapshot.hidden(strength, now, self.policy)
-        rows = [snapshot.row_of[id_] for id_ in given if id_ in snapshot.row_of]
-        shown = np.array([row for row in rows if not hidden[row]], np.int64)
-        values = np.array([given[snapshot.ids[row]] for row in shown])
-        scores = with_strength(values, strength[shown], product=self.policy.ranking == "product")
-        order = np.argsort(-scores, kind="stable")[:k]
-        order = order[scores[order] >= min_score]
-        near = self.policy.reinforce_ratio * values[order].max(initial=0.0)
+        ranked = reading.reranked(self._arena().snapshot(), given, now, self.policy)
+        found = [each for each in ranked[:k] if each.score >= min_score]
+        near = self.policy.reinforce_ratio * max((each.relevance for each in found), default=0.0)
         used = self.reinforce(
-            snapshot.ids[shown[at]] for at in order if reinforce and 0.0 < values[at] >= near
+            each.id for each in found if reinforce and 0.0 < each.relevance >= near
         )
         counted = {each.id for each in used}
-        return [
-            Ranked(
-                id=snapshot.ids[shown[at]],
-                score=float(scores[at]),
-                relevance=float(values[at]),
-                strength=float(strength[shown[at]]),
-                reinforced=snapshot.ids[shown[at]] in counted,
-            )
-            for at in order
-        ]
+        return [replace(each, reinforced=each.id in counted) for each in found]
 
     # -- inside ------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from ebbmem.conditions import condition
 from ebbmem.errors import InvalidInput
 from ebbmem.finding import Ranking
 from ebbmem.policy import Policy
+from ebbmem.ranking import with_strength
 from ebbmem.records import Memory, Namespace, Recollection, Step
-from ebbmem.results import Explanation, Stats
+from ebbmem.results import Explanation, Ranked, Stats
 from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.store import MemoryStore, State
 
@@ -29,6 +30,7 @@ __all__ = [
     "explained",
     "hidden_ids",
     "recollection",
+    "reranked",
     "retention",
     "stats",
     "used",
@@ -167,6 +169,24 @@ def used(ranking: Ranking, k: int, now: int, policy: Policy) -> list[int]:
         if 0.0 < ranking.relevance[row] >= least
         and lifecycle.spaced(None if last[row] < 0 else int(last[row]), now, policy)
     ]
+
+
+def reranked(
+    snapshot: Snapshot, relevance: Mapping[str, float], now: int, policy: Policy
+) -> list[Ranked]:
+    """What another index found of a snapshot's rows and has not faded, best first."""
+    strength = snapshot.strengths(now, policy)
+    hidden = snapshot.hidden(strength, now, policy)
+    known = {id_: row for id_ in relevance if (row := snapshot.row_of.get(id_)) is not None}
+    shown = {id_: row for id_, row in known.items() if not hidden[row]}
+    rows = np.array([*shown.values()], np.int64)
+    values = np.array([relevance[id_] for id_ in shown])
+    scores = with_strength(values, strength[rows], product=policy.ranking == "product")
+    found = [
+        Ranked(id=id_, score=float(score), relevance=relevance[id_], strength=float(strength[row]))
+        for (id_, row), score in zip(shown.items(), scores, strict=True)
+    ]
+    return sorted(found, key=lambda each: -each.score)
 
 
 def explained(

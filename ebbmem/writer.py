@@ -1,4 +1,4 @@
-"""Everything that comes in from outside: texts, edits, files, another embedder."""
+"""Texts that come in: remembered, rewritten, edited."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import repeat
-from pathlib import Path
-from typing import Any, Self, TextIO, TypeVar
+from typing import Any, Self, TypeVar
 
-from ebbmem import exchange, intake, lifecycle
+from ebbmem import intake, lifecycle
 from ebbmem.checks import (
     check_flag,
     check_fraction,
@@ -22,12 +21,10 @@ from ebbmem.checks import (
 from ebbmem.clock import day_of, from_micros
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Encoded
-from ebbmem.errors import ExchangeError, Held, InvalidInput, UnknownCategory
+from ebbmem.errors import Held, InvalidInput
 from ebbmem.intake import Progress
 from ebbmem.keeper import Keeper
-from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memories, Memory, Metadata, Namespace
-from ebbmem.results import Imported
 from ebbmem.store import Added, Entry, Passage, State
 
 __all__ = ["Writer"]
@@ -302,124 +299,6 @@ class Writer(Keeper):
         encodings = repeat(None) if encoded.encodings is None else iter(encoded.encodings)
         return intake.as_passages(cut, encodings), encoded.fingerprint
 
-    # -- moving and keeping ------------------------------------------------------------------
-
-    def export_jsonl(self, file: str | Path | TextIO) -> int:
-        """Every memory, faded ones too, as versioned JSON Lines; returns how many."""
-        links = self._store.links(self.namespace)
-        memories = self.list(include_faded=True)
-        ids = {memory.id for memory in memories}
-        header = exchange.Header(
-            namespace=self.namespace,
-            exported_at=from_micros(self._now()),
-            links=tuple(link for link in links if link[0] in ids and link[1] in ids),
-            active_days=self._arena().active_days,
-            policy=self.policy.to_json(),
-        )
-        if isinstance(file, str | Path):
-            return exchange.export_file(file, memories, header)
-        return exchange.write_jsonl(memories, file, header)
-
-    def import_file(
-        self,
-        file: str | Path | TextIO,
-        *,
-        format: str = "auto",
-        only: str | None = None,
-        progress: Progress | None = None,
-    ) -> dict[Namespace, Imported]:
-        """Take in a file; returns what each namespace got and what it already had.
-
-        Several conversations go to one namespace each, below this one; `only` picks one by
-        name and puts it here. A new namespace that was opened without a policy takes that of
-        the export, or for a dated conversation `Policy.chat()`: by the calendar it would be
-        forgotten on arrival.
-
-        Raises:
-            ExchangeError: naming every bad line; nothing was written.
-        """
-        batches = _chosen(exchange.read_file(file, format=format), only)
-        targets = [self if len(batches) == 1 else self._below(each.name) for each in batches]
-        before = [target.policy for target in targets]
-        try:
-            for target, batch in zip(targets, batches, strict=True):
-                if target._store.info(target.namespace) is None:
-                    target.policy = _policy_of(batch) or target.policy
-                target._require_categories(batch, str(file))
-            return self._take(targets, batches, progress)
-        except BaseException:
-            for target, policy in zip(targets, before, strict=True):
-                target.policy = policy
-            raise
-
-    def _take(
-        self, targets: Sequence[Self], batches: Sequence[exchange.Batch], progress: Progress | None
-    ) -> dict[Namespace, Imported]:
-        """Encode everything, then write everything in one transaction."""
-        total, done, now = sum(len(batch.items) for batch in batches), 0, self._now()
-        made: list[list[Entry]] = []
-        adding = []
-        for target, batch in zip(targets, batches, strict=True):
-            items = list(batch.items)
-            inner = _scaled(progress, done, items, total)
-            entries, fingerprint = target._encoded(items, inner, now)
-            made.append(entries)
-            adding.append(target._adding(entries, fingerprint, batch.active_days, now))
-            done += len(items)
-            if progress is not None:
-                progress(done, total)
-        with self._store.together():
-            added = [add() for add in adding]
-            for target, batch, each in zip(targets, batches, added, strict=True):
-                target._link_all(batch, each)
-        for target, each, entries in zip(targets, added, made, strict=True):
-            target._settled(each, entries, now)
-        return {
-            target.namespace: Imported(
-                new=sum(one.created for one in each), known=sum(not one.created for one in each)
-            )
-            for target, each in zip(targets, added, strict=True)
-        }
-
-    def _require_categories(self, batch: exchange.Batch, file: str) -> None:
-        """Name every line with a category that nobody registered."""
-        self._arena()
-        problems = [
-            (line, str(UnknownCategory(item.category, tuple(self.policy.known))))
-            for line, item in zip(batch.lines, batch.items, strict=True)
-            if item.category not in self.policy.known
-        ]
-        if problems:
-            raise ExchangeError(file, problems)
-        intake.checked(batch.items, self.policy)
-
-    def _link_all(self, batch: exchange.Batch, added: Sequence[Added]) -> None:
-        """Links between items, which may have been here already under another id."""
-        called = {item.id: each.id for item, each in zip(batch.items, added, strict=True)}
-        for a, b, weight in batch.links:
-            self._store.link(self.namespace, called[a], called[b], weight)
-
-    def reembed(self, embedder: object, *, progress: Progress | None = None) -> int:
-        """Give the whole file vectors of another embedder; resumable; returns how many."""
-        return self._engine.reembed(embedder, progress)
-
-    def backup(self, file: str | Path) -> Path:
-        """A consistent copy of the whole file, made while others use it."""
-        self._store.backup(str(file))
-        return Path(file)
-
-    def diagnose(self) -> dict[str, object]:
-        """The health of the file: engine, schema, integrity, sizes; see `ebbmem doctor`."""
-        return {
-            **self._store.diagnose(),
-            "embedder": str(self._store.fingerprint() or self.fingerprint),
-            "memories": self._store.count(),
-            "namespaces": len(self._store.namespaces()),
-        }
-
-    def _below(self, name: str | None) -> Self:
-        return self if name is None else self.at(*self.namespace, name)
-
 
 def _named(name: str, given: Mapping[Namespace, T]) -> dict[Namespace, T]:
     """A mapping by namespace, its keys checked."""
@@ -429,27 +308,3 @@ def _named(name: str, given: Mapping[Namespace, T]) -> dict[Namespace, T]:
     if len(checked) < len(given):
         raise InvalidInput(name, "names one namespace twice")
     return checked
-
-
-def _chosen(batches: list[exchange.Batch], only: str | None) -> list[exchange.Batch]:
-    if only is None:
-        return batches
-    chosen = [each for each in batches if each.name == only]
-    if not chosen:
-        raise InvalidInput("only", f"is {only!r}; the file holds {[each.name for each in batches]}")
-    return chosen
-
-
-def _policy_of(batch: exchange.Batch) -> Policy | None:
-    if batch.policy is not None:
-        return Policy.from_json(batch.policy)
-    return Policy.chat() if batch.dated else None
-
-
-def _scaled(
-    progress: Progress | None, done: int, items: Sequence[object], total: int
-) -> Progress | None:
-    """Passages of one batch as its share of all items."""
-    if progress is None:
-        return None
-    return lambda part, whole: progress(done + len(items) * part // max(whole, 1), total)
