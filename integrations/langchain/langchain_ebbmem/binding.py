@@ -1,57 +1,23 @@
-"""Which bank a call goes to: what the user handed over, and whose memory is meant."""
+"""Which bank a call goes to (`ebbmem.binding`), and what to use for LangChain's own kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
-
-from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
-from ebbmem.checks import check_namespace
+from ebbmem import MemoryBank, binding
+from ebbmem.binding import Names, Whose
 
 __all__ = ["Names", "Whose", "bank_of", "checked_bank"]
 
-Names: TypeAlias = str | Sequence[str] | None
-"""Whose memory: a name, several of them, or None for the bank's own namespace."""
-
-Whose: TypeAlias = Names | Callable[[Any], Names]
-"""The same, or a function of the run (its runtime or config) that gives the names."""
+_HINTS = {
+    "VectorStore": "EbbinghausRetriever.from_vectorstore(...) keeps decay beside a vector store",
+    "BaseStore": "EbbinghausStore(memory=bank) makes a LangGraph store of a bank",
+}
 
 
 def checked_bank(memory: object, name: str = "memory") -> MemoryBank:
-    """The bank that was handed over.
-
-    Raises:
-        InvalidInput: it is something else; the message says what to hand over instead.
-    """
-    if isinstance(memory, AsyncMemoryBank):
-        return memory.bank
-    if isinstance(memory, MemoryBank):
-        return memory
-    kinds = {each.__name__ for each in type(memory).__mro__}
-    if "VectorStore" in kinds:
-        hint = "EbbinghausRetriever.from_vectorstore(...) keeps decay beside a vector store"
-    elif "BaseStore" in kinds:
-        hint = "EbbinghausStore(memory=bank) makes a LangGraph store of a bank"
-    else:
-        hint = "MemoryBank.open('memory.db', namespace='alice') makes one"
-    raise InvalidInput(name, f"must be a MemoryBank, not {type(memory).__name__}; {hint}")
+    """The bank that was handed over; anything else is `InvalidInput` saying what to use."""
+    return binding.checked_bank(memory, name, hints=_HINTS)
 
 
 def bank_of(memory: object, namespace: Whose = None, run: object = None) -> MemoryBank:
-    """The bank of a namespace over the same file; None is the bank's own.
-
-    Args:
-        run: what a `namespace` that is a function is given.
-
-    Raises:
-        InvalidInput: no bank, a blank namespace, or none from the function.
-    """
-    bank = checked_bank(memory)
-    if callable(namespace):
-        namespace = namespace(run)
-        if namespace is None:
-            raise InvalidInput("namespace", "is None, from the function that was to name it")
-    if namespace is None:
-        return bank
-    names = check_namespace(namespace)
-    return bank if names == bank.namespace else bank.at(*names)
+    """The bank of a namespace over the same file; see `ebbmem.binding.bank_of`."""
+    return binding.bank_of(memory, namespace, run, hints=_HINTS)
