@@ -222,6 +222,17 @@ def test_what_is_held_is_not_erased(cli: Cli) -> None:
     assert cli.json("show", id_)["held"] is True
 
 
+def test_what_is_not_searched_and_what_ends_is_told(cli: Cli) -> None:
+    with MemoryBank.open(cli.db, namespace="default", embedder="hashing") as bank:
+        end = utc_now().replace(year=2099, month=1, day=2, hour=3, minute=4)
+        id_ = bank.remember("a tool's answer", searchable=False, expires_at=end).id
+    assert "active, not searched, ends 2099-01-02 03:04Z" in cli("show", id_)
+    assert "not searched" in cli("list")
+    shown = cli.json("show", id_)
+    assert (shown["searchable"], shown["keyed"]) == (False, False)
+    assert shown["expires_at"].startswith("2099-01-02T03:04")
+
+
 def test_prune_says_what_would_go_and_then_lets_it_go(cli: Cli) -> None:
     yesterday = ManualClock(utc_now() - timedelta(hours=20))  # the next pass is not due yet
     with MemoryBank.open(cli.db, namespace="default", clock=yesterday) as bank:

@@ -298,6 +298,10 @@ def _unusual(memory: Memory) -> str:
 
 def _marks(memory: Memory) -> str:
     marks = [memory.status, *(name for name in ("pinned", "held") if getattr(memory, name))]
+    if not memory.searchable:
+        marks.append("not searched")
+    if memory.expires_at is not None:
+        marks.append(f"ends {memory.expires_at:%Y-%m-%d %H:%M}Z")
     return ", ".join(marks)
 
 
