@@ -217,6 +217,7 @@ class AsyncMemoryBank:
     context = _asking(MemoryBank.context)
     rerank = _threaded(MemoryBank.rerank)
     update = _editing(MemoryBank.update)
+    known = _threaded(MemoryBank.known)
     get = _threaded(MemoryBank.get)
     list = _threaded(MemoryBank.list)
     inhabited = _threaded(MemoryBank.inhabited)

@@ -139,11 +139,13 @@ class MemoryBank(Mover):
         exclude: Iterable[str] = (),
         min_similarity: float | None = None,
         count_tokens: Callable[[str], int] | None = None,
+        inert: bool = False,
         reinforce: bool = True,
     ) -> Context:
         """What comes to mind as one delimited block of at most `budget` tokens.
 
-        What counts as used is what `recall` would count, as far as it is in the block.
+        What counts as used is what `recall` would count, as far as it is in the block. `inert`
+        is for a prompt that is a template: see `ebbmem.context.render`.
         """
         check_count("budget", budget, least=1)
         asked = self._asked(
@@ -158,7 +160,11 @@ class MemoryBank(Mover):
         now = self._now()
         ranking = self._rank(asked, now)
         block = render(
-            self._read(ranking, k), now=from_micros(now), budget=budget, count_tokens=count_tokens
+            self._read(ranking, k),
+            now=from_micros(now),
+            budget=budget,
+            count_tokens=count_tokens,
+            inert=inert,
         )
         ids = ranking.snapshot.ids
         used = [row for row in reading.used(ranking, k, now, self.policy) if ids[row] in block.ids]

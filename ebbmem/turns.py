@@ -15,9 +15,9 @@ import re
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from ebbmem.bank import MemoryBank
 from ebbmem.checks import check_label
@@ -27,6 +27,7 @@ from ebbmem.records import Draft
 
 __all__ = [
     "Extract",
+    "Ledger",
     "Role",
     "Said",
     "Save",
@@ -220,6 +221,10 @@ class TurnCache:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
+    def __reduce__(self) -> tuple[type[Self], tuple[int]]:
+        """A copy begins empty."""
+        return type(self), (self._size,)
+
     def get(self, key: Hashable, recall: Callable[[], Value]) -> Value:
         """What this turn recalled, recalled now if it did not yet."""
         with self._lock:
@@ -243,3 +248,48 @@ class TurnCache:
             if len(self._kept) > self._size:
                 self._kept.popitem(last=False)
             return found
+
+
+class Ledger:
+    """What of a conversation is kept already, and what could not be kept yet; safe between threads.
+
+    What was kept once is not kept again because a transcript shows it still: it may have been
+    erased meanwhile.
+    """
+
+    def __init__(self, size: int = 4096, owing: int = 1024) -> None:
+        """Know the latest `size` that were kept, and the latest `owing` of a place that were not."""
+        self._size, self._owing = size, owing
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, str] = OrderedDict()
+        self._owed: dict[Hashable, list[Draft]] = {}
+
+    def __reduce__(self) -> tuple[type[Self], tuple[int, int]]:
+        """A copy begins empty."""
+        return type(self), (self._size, self._owing)
+
+    def ids(self, keys: Iterable[Hashable]) -> list[str | None]:
+        """The ids of what was kept under these; None for what was not."""
+        with self._lock:
+            return [self._kept.get(key) for key in keys]
+
+    def keep(self, ids: Iterable[tuple[Hashable, str]]) -> None:
+        """Note that these were kept."""
+        with self._lock:
+            for key, id_ in ids:
+                self._kept[key] = id_
+                self._kept.move_to_end(key)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+    def owe(self, place: Hashable, drafts: Sequence[Draft]) -> None:
+        """Note that these could not be kept."""
+        with self._lock:
+            owed = [*self._owed.pop(place, ()), *drafts]
+            if owed := owed[-self._owing :]:
+                self._owed[place] = owed
+
+    def pay(self, place: Hashable) -> list[Draft]:
+        """What is owed to this place, which owes nothing from now on."""
+        with self._lock:
+            return self._owed.pop(place, [])

@@ -104,6 +104,13 @@ class Writer(Keeper):
         add = self._adding(made, fingerprint, (), now, rewrite=check_flag("rewrite", rewrite))
         return self._settled(add(), made, now)
 
+    def known(self, drafts: Iterable[Draft | Memory | str]) -> list[str | None]:
+        """The id of the record that each would be if it was remembered; None for what is new.
+
+        Faded ones too; nothing counts as said.
+        """
+        return self._store.same(self.namespace, self._checked(drafts))
+
     def write(
         self,
         drafts: Mapping[Namespace, Iterable[Draft | Memory | str]],

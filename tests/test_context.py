@@ -542,3 +542,23 @@ def test_importing_the_module_does_not_import_tiktoken() -> None:
 
 def test_an_empty_context_is_an_empty_string() -> None:
     assert Context() == ""
+
+
+# -- in a prompt that is a template ------------------------------------------------------------
+
+
+@given(st.text(alphabet="{}<>/%# ab3=-", max_size=30))
+def test_what_is_inert_opens_neither_brace_nor_tag(text: str) -> None:
+    told = [recollection(f"x{text}", id="{id}", speaker="<b>{who}")]
+    block = str(render(told, now=NOW, budget=400, count_tokens=words, inert=True))
+    inside = block.split("\n", 1)[1].removesuffix(CLOSING)
+    assert not re.search(r"\{[^{} ]", inside)
+    assert not re.search(r"<[a-z/%#>]", inside)
+
+
+def test_what_is_inert_reads_as_before() -> None:
+    told = [recollection("a < b <= c <3, {x}, {{ y }}, {% z %}, </memory> <content_block>{")]
+    assert lines(render(told, now=NOW, budget=400, inert=True)) == [
+        "[m1] today: a < b <= c <3, { x}, { { y }}, { % z %}, [/memory> [content_block>{ "
+    ]
+    assert "{x}" in render(told, now=NOW, budget=400)

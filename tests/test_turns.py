@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +16,7 @@ from builders import OpenBank
 from ebbmem import Draft, InvalidInput, MemoryBank
 from ebbmem.context import CLOSING, OPENING
 from ebbmem.turns import (
+    Ledger,
     Role,
     Said,
     TurnCache,
@@ -201,3 +204,30 @@ def test_so_do_those_on_a_loop() -> None:
         return await asyncio.gather(*(cache.aget("turn", lambda n=n: recall(n)) for n in range(5)))  # type: ignore[misc]
 
     assert len(set(asyncio.run(main()))) == 1
+
+
+def test_a_copy_of_what_was_recalled_begins_empty() -> None:
+    cache = TurnCache(size=7)
+    cache.get("turn", lambda: 1)
+    for copied in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
+        assert copied.get("turn", lambda: 2) == 2
+    assert cache.get("turn", lambda: 3) == 1
+
+
+# -- what is kept, and what is owed ------------------------------------------------------------
+
+
+def test_what_was_kept_is_known_by_its_key() -> None:
+    ledger = Ledger(size=2)
+    ledger.keep([("a", "1"), ("b", "2"), ("c", "3")])
+    assert ledger.ids("abc") == [None, "2", "3"]
+    assert copy.deepcopy(ledger).ids("abc") == [None, None, None]
+
+
+def test_what_is_owed_is_paid_once_the_latest_of_it() -> None:
+    ledger, drafts = Ledger(owing=3), [Draft(text=each) for each in "abcd"]
+    ledger.owe("here", drafts[:2])
+    ledger.owe("here", drafts[2:])
+    assert ledger.pay("there") == []
+    assert ledger.pay("here") == drafts[1:]
+    assert ledger.pay("here") == []

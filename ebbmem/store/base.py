@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ebbmem.clock import to_micros
 from ebbmem.embedding.base import Encoding, Fingerprint
-from ebbmem.records import Memory, Namespace, Status
+from ebbmem.records import Draft, Memory, Namespace, Status
 
 __all__ = [
     "Added",
@@ -271,6 +271,10 @@ class MemoryStore(Protocol):
         self, ns: Namespace, *, ids: Sequence[str], texts: Sequence[str]
     ) -> list[tuple[str, str | None, tuple[Passage, ...]]]:
         """(text, speaker, passages) of memories with these ids or, unkeyed, these texts."""
+        ...
+
+    def same(self, ns: Namespace, items: Sequence[Draft | Memory]) -> list[str | None]:
+        """The id of the record that `add` would take each item for; None where there is none."""
         ...
 
     def changes(self, ns: Namespace, since: int) -> Changes: ...

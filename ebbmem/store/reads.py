@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import NotFound
-from ebbmem.records import Memory
+from ebbmem.records import Draft, Memory
 from ebbmem.store.base import (
     Change,
     Changes,
@@ -127,7 +127,7 @@ def require_memory(db: sqlite3.Connection, key: str, id: str) -> Memory:
     return found[id]
 
 
-def find_same(db: sqlite3.Connection, key: str, memory: Memory) -> str | None:
+def find_same(db: sqlite3.Connection, key: str, memory: Draft | Memory) -> str | None:
     """The id of the memory that says the same; of a keyed one, its own if it is there."""
     row = db.execute(
         "SELECT id FROM memory WHERE ns = ? AND digest = ?", (key, digest(memory))

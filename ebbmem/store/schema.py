@@ -14,7 +14,7 @@ import numpy as np
 
 from ebbmem.clock import from_micros, to_micros
 from ebbmem.embedding.base import Encoding, TokenVectors
-from ebbmem.records import Memory, Namespace
+from ebbmem.records import Draft, Memory, Namespace
 from ebbmem.store.base import Passage, State
 
 __all__ = [
@@ -133,9 +133,11 @@ def split_namespace(joined: str) -> Namespace:
     return tuple(json.loads(joined))
 
 
-def digest(memory: Memory) -> bytes:
+def digest(memory: Draft | Memory) -> bytes:
     """16 bytes by which a namespace knows a record again: of its text, or of its id."""
-    return digest_of("id", memory.id) if memory.keyed else digest_of("", memory.text)
+    if memory.keyed and memory.id is not None:
+        return digest_of("id", memory.id)
+    return digest_of("", memory.text)
 
 
 def digest_of(kind: str, words: str) -> bytes:

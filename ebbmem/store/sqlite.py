@@ -13,7 +13,7 @@ from typing import Any
 from ebbmem.conditions import condition
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import Held
-from ebbmem.records import Memory, Namespace
+from ebbmem.records import Draft, Memory, Namespace
 from ebbmem.store.base import (
     Added,
     AuditLine,
@@ -295,6 +295,11 @@ class SQLiteStore:
             found = find_words(db, key, ids, texts)
             parts = read_passages(db, key, list(found)) if found else {}
         return [(*words, tuple(parts.get(id_, ()))) for id_, words in found.items()]
+
+    def same(self, ns: Namespace, items: Sequence[Draft | Memory]) -> list[str | None]:
+        key = join_namespace(ns)
+        with self.connection.read() as db:
+            return [find_same(db, key, each) for each in items]
 
     def changes(self, ns: Namespace, since: int) -> Changes:
         with self.connection.read() as db:
