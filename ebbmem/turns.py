@@ -258,7 +258,7 @@ class Ledger:
     """
 
     def __init__(self, size: int = 4096, owing: int = 1024) -> None:
-        """Know the latest `size` that were kept, and the latest `owing` of a place that were not."""
+        """Know the latest `size` that were kept and, of each place, `owing` that were not."""
         self._size, self._owing = size, owing
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, str] = OrderedDict()

@@ -1,1 +1,1 @@
-"""A conversation of four months, replayed to a bank with a simulated clock."""
+"""A conversation of four months, replayed with a simulated clock; and a terminal to talk in."""

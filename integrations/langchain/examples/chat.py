@@ -10,9 +10,7 @@ this checkout: pip install '.[local,agents]'.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from langchain.agents import create_agent
@@ -23,16 +21,10 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
-from ebbmem import Draft, EbbmemError, MemoryBank, Policy
+from ebbmem import Draft, MemoryBank, Policy
 from ebbmem.context import CLOSING, OPENING
+from ebbmem.demo.talk import Calendar, Talk
 from langchain_ebbmem import EbbinghausMiddleware
-
-HELP = """\
-/memories      what is remembered, with its strength
-/days N        let N days pass (for this program alone)
-/new           begin a new thread: the transcript is gone, the memory is not
-/forget ID     let a memory go; /restore ID brings it back
-/quit          leave"""
 
 
 class StandIn(FakeListChatModel):
@@ -73,22 +65,10 @@ class Extract:
         return [Draft(text=each.text, category=each.category) for each in found.facts]
 
 
-class Calendar:
-    """The clock of the system, moved on by `/days`."""
-
-    def __init__(self) -> None:
-        self.ahead = timedelta()
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
-
-
 class Chat:
-    """One person's agent, and the commands around it."""
+    """One person's agent."""
 
     def __init__(self, bank: MemoryBank, model: BaseChatModel, extract: Extract | None) -> None:
-        self.bank = bank
-        self.thread = 1
         self.agent: Any = create_agent(
             model,
             system_prompt="You are a friendly companion who remembers.",
@@ -101,36 +81,11 @@ class Chat:
             checkpointer=InMemorySaver(),
         )
 
-    def say(self, text: str) -> str:
+    def say(self, text: str, thread: str) -> str:
         """The agent's answer."""
-        config = {"configurable": {"thread_id": f"thread-{self.thread}"}}
+        config = {"configurable": {"thread_id": thread}}
         state = self.agent.invoke({"messages": [("user", text)]}, config)
         return str(state["messages"][-1].text)
-
-    def memories(self) -> str:
-        """What is remembered, oldest first."""
-        lines = [
-            f"{self.bank.strength(each):.2f}  {each.id}  {each.speaker or '-'}: {each.text}"
-            for each in self.bank.list()
-        ]
-        return "\n".join(lines) or "nothing yet"
-
-    def answer(self, line: str, calendar: Calendar) -> str:
-        """What a line typed by a person leads to."""
-        command, _, rest = line.partition(" ")
-        if command == "/memories":
-            return self.memories()
-        if command == "/days":
-            calendar.ahead += timedelta(days=float(rest))
-            gone = self.bank.prune().faded
-            return f"{rest} days later; {len(gone)} memories faded"
-        if command == "/new":
-            self.thread += 1
-            return f"thread {self.thread}"
-        if command in ("/forget", "/restore"):
-            act = self.bank.forget if command == "/forget" else self.bank.restore
-            return f"{len(act(rest.strip()))} done"
-        return HELP if command.startswith("/") else self.say(line)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -151,20 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.db, namespace=options.user, policy=Policy(), clock=calendar
     ) as bank:
         chat = Chat(bank, model, Extract(model) if options.extract else None)
-        print(f"{len(bank.list())} memories of {options.user}; /help shows the commands")
-        while True:
-            try:
-                line = input("> ").strip()
-            except EOFError:
-                print()
-                return 0
-            if line == "/quit":
-                return 0
-            if line:
-                try:
-                    print(chat.answer(line, calendar))
-                except (EbbmemError, ValueError) as error:
-                    print(error, file=sys.stderr)
+        return Talk(bank, chat.say, calendar).run()
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def test_facts_that_a_model_finds_take_the_place_of_the_words(
     model = Structured()
     with MemoryBank.open(namespace="you", embedder=None) as bank:
         talk = chat.Chat(bank, model, chat.Extract(model))
-        talk.say("Peanuts and I do not go together")
+        talk.say("Peanuts and I do not go together", "thread-1")
         assert [(each.text, each.category, each.source) for each in bank.list()] == [
             ("You are allergic to peanuts", "strategy", "thread-1")
         ]
