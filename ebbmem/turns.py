@@ -232,7 +232,12 @@ class TurnCache:
                 self._kept.move_to_end(key)
                 found: Value = self._kept[key]
                 return found
-        return self._first(key, recall())
+        return self.first(key, recall())
+
+    def seen(self, key: Hashable) -> Any:
+        """What this turn recalled; None if it did not yet."""
+        with self._lock:
+            return self._kept.get(key)
 
     async def aget(self, key: Hashable, recall: Callable[[], Awaitable[Value]]) -> Value:
         """The same for an event loop."""
@@ -240,9 +245,10 @@ class TurnCache:
             if key in self._kept:
                 found: Value = self._kept[key]
                 return found
-        return self._first(key, await recall())
+        return self.first(key, await recall())
 
-    def _first(self, key: Hashable, value: Value) -> Value:
+    def first(self, key: Hashable, value: Value) -> Value:
+        """What this turn recalled first, which is this unless somebody was faster."""
         with self._lock:
             found: Value = self._kept.setdefault(key, value)
             if len(self._kept) > self._size:
@@ -285,9 +291,9 @@ class Ledger:
     def owe(self, place: Hashable, drafts: Sequence[Draft]) -> None:
         """Note that these could not be kept."""
         with self._lock:
-            owed = [*self._owed.pop(place, ()), *drafts]
-            if owed := owed[-self._owing :]:
-                self._owed[place] = owed
+            owed = {(each.id, each.text): each for each in (*self._owed.pop(place, ()), *drafts)}
+            if owed:
+                self._owed[place] = [*owed.values()][-self._owing :]
 
     def pay(self, place: Hashable) -> list[Draft]:
         """What is owed to this place, which owes nothing from now on."""

@@ -562,3 +562,27 @@ def test_what_is_inert_reads_as_before() -> None:
         "[m1] today: a < b <= c <3, { x}, { { y }}, { % z %}, [/memory> [content_block>{ "
     ]
     assert "{x}" in render(told, now=NOW, budget=400)
+
+
+# -- less of it --------------------------------------------------------------------------------
+
+
+def test_a_block_gives_up_its_lowest_scores_first() -> None:
+    told = [
+        recollection(f"word {name}", id=name, score=score, days=days)
+        for name, score, days in [("a", 0.9, 3), ("b", 0.2, 2), ("c", 0.5, 1)]
+    ]
+    block = render(told, now=NOW, budget=1000, count_tokens=words)
+    assert block.ids == ("a", "b", "c")
+    assert block.scores == (0.9, 0.2, 0.5)
+    for less, left in [(0, ("a", "b", "c")), (1, ("a", "c")), (8, ("a",)), (13, ())]:
+        shrunk = context.shrink(block, block.tokens - less, count_tokens=words)
+        assert shrunk.ids == left
+        assert shrunk.tokens == words(shrunk) <= block.tokens - less
+
+
+def test_a_block_that_lost_its_scores_gives_up_what_is_oldest() -> None:
+    told = [recollection("one", days=2), recollection("two", id="m2", score=0.1, days=1)]
+    block = render(told, now=NOW, budget=1000, count_tokens=words)
+    shrunk = context.shrink("".join(block), block.tokens - 1, count_tokens=words)
+    assert lines(shrunk) == ["[m2] yesterday: two"]

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
+from builders import OpenBank
 from ebbmem import Draft, MemoryBank
 from ebbmem.testing import ManualClock
+
+
+@pytest.fixture
+def bank(open_bank: OpenBank) -> MemoryBank:
+    return open_bank()
 
 
 def test_a_text_is_known_by_its_words_and_a_keyed_one_by_its_id(bank: MemoryBank) -> None:

@@ -17,21 +17,22 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra llamaindex")
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
 from llama_index.core.llms.mock import MockLLM
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import RetrieverTool
+from llama_index.memory.ebbmem import EbbinghausRetriever
 
 from builders import OpenBank
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
 from ebbmem.testing import HashingEmbedder, ManualClock
-from llama_index.memory.ebbmem import EbbinghausRetriever
 
 TEA, COFFEE = "Anna drinks green tea", "Anna drinks black coffee"
 BOTH = "What green tea is it that Anna drinks?"  # finds both, the tea first
@@ -257,6 +258,7 @@ def test_29_a_clock_that_goes_back_undoes_nothing(bank: MemoryBank, clock: Manua
     assert [each.score for each in skewed] == [each.score for each in fresh]
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(st.sampled_from("tea green black sun sea".split()), min_size=1, max_size=12),
     days=st.integers(0, 40),
@@ -306,6 +308,7 @@ def test_what_is_done_to_a_node_is_not_done_to_the_memory(bank: MemoryBank) -> N
     assert set(again.node.excluded_llm_metadata_keys) == OURS
 
 
+@settings(deadline=None)
 @given(
     said=st.lists(
         st.tuples(st.sampled_from(["alice", "bob"]), st.sampled_from("tea sun sea".split())),
@@ -403,10 +406,26 @@ def test_a_node_is_the_same_node_however_strong_it_is(bank: MemoryBank, clock: M
     assert retriever.retrieve("Anna's tea")[0].node.hash != edited.node.hash
 
 
+def test_two_memories_of_the_same_words_are_two_nodes(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    for id in ("one", "two"):
+        bank.remember(TEA, id=id, keyed=True)
+    retriever = EbbinghausRetriever(bank)
+    fusion = QueryFusionRetriever([retriever], llm=MockLLM(), num_queries=1, use_async=False)
+    for each in (retriever, fusion):
+        assert sorted(ids(each.retrieve("green tea"))) == ["one", "two"]
+
+
+def chatting(kind: Any, retriever: EbbinghausRetriever) -> Any:
+    """A chat engine whose transcript is no database that nobody closes."""
+    memory = ChatMemoryBuffer.from_defaults(token_limit=3000)
+    return kind.from_defaults(retriever=retriever, llm=MockLLM(), memory=memory)
+
+
 @pytest.mark.parametrize("kind", [ContextChatEngine, CondensePlusContextChatEngine])
 def test_a_chat_engine_has_it_as_its_context(kind: Any, bank: MemoryBank) -> None:
     def engine() -> Any:
-        return kind.from_defaults(retriever=EbbinghausRetriever(bank), llm=MockLLM())
+        return chatting(kind, EbbinghausRetriever(bank))
 
     sync, native = engine().chat(BOTH), asyncio.run(engine().achat(BOTH))
     assert TEA in str(sync)  # the model repeats its prompt
@@ -423,7 +442,7 @@ def test_24_what_looks_like_a_template_in_a_memory_is_not_filled_in(
     bank.remember(hostile)
     retriever = EbbinghausRetriever(bank)
     assert hostile in str(RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query("tea"))
-    engine = kind.from_defaults(retriever=retriever, llm=MockLLM())
+    engine = chatting(kind, retriever)
     assert hostile in str(engine.chat("tea"))
     assert hostile in str(engine.chat("tea"))
 

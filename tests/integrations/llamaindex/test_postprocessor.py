@@ -14,19 +14,19 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra llamaindex")
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.memory.ebbmem import EbbinghausPostprocessor
 from pydantic import ValidationError
 
 from builders import OpenBank
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
 from ebbmem.testing import HashingEmbedder, ManualClock
-from llama_index.memory.ebbmem import EbbinghausPostprocessor
 
 SCORES = st.lists(st.floats(-1e6, 1e6) | st.none(), max_size=8)
 
@@ -83,8 +83,9 @@ def test_29_where_there_is_no_score_rank_stands_in(decay: EbbinghausPostprocesso
     ranked = decay.postprocess_nodes(found(a=1.0, b=1 / 2, c=1 / 3))
     assert scored(none) == scored(ranked)
     assert ids(none) == ["a", "b", "c"]
-    some = decay.postprocess_nodes(found(a=0.1, b=None, c=float("nan")))
-    assert scored(some) == scored(ranked)
+    for gap in (None, float("nan"), float("inf")):
+        some = decay.postprocess_nodes(found(a=0.1, b=gap, c=0.9))
+        assert scored(some) == scored(ranked)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,7 @@ def test_29_scores_beyond_0_and_1_are_scaled_within_the_list(
     assert [each.score for each in given_] == pytest.approx([each.score for each in scaled])
 
 
+@settings(deadline=None)
 @given(SCORES)
 def test_29_scores_lie_between_0_and_1_and_fall(scores: list[float | None]) -> None:
     nodes = found(**{f"n{at}": score for at, score in enumerate(scores)})
@@ -158,9 +160,9 @@ def test_29_what_nobody_uses_fades_by_the_clock_of_the_bank(
 ) -> None:
     decay = EbbinghausPostprocessor(memory=bank)
     decay.postprocess_nodes(found(used=0.9, unused=0.1))
-    for _ in range(30):
+    for _ in range(40):
         clock.advance(days=3)
-        decay.postprocess_nodes(found(used=0.9))
+        assert ids(decay.postprocess_nodes(found(used=0.9))) == ["used"]
     assert ids(decay.postprocess_nodes(found(unused=0.9, used=0.8))) == ["used"]
     clock.advance(days=3650)
     assert decay.postprocess_nodes(found(unused=0.9, used=0.8)) == []
@@ -169,7 +171,7 @@ def test_29_what_nobody_uses_fades_by_the_clock_of_the_bank(
 def test_the_stronger_of_two_that_are_equally_relevant_comes_first(
     bank: MemoryBank, clock: ManualClock
 ) -> None:
-    decay = EbbinghausPostprocessor(memory=bank)
+    decay = EbbinghausPostprocessor(memory=bank, reinforce=False)
     decay.postprocess_nodes(found(old=0.5))
     clock.advance(days=3)
     assert ids(decay.postprocess_nodes(found(old=0.5, new=0.5))) == ["new", "old"]
@@ -223,11 +225,11 @@ def test_what_comes_in_is_not_changed_and_not_shared(decay: EbbinghausPostproces
     before, order = [each.to_dict() for each in nodes], [*nodes]
     after = decay.postprocess_nodes(nodes)
     assert nodes == order
-    replaced = MetadataReplacementPostProcessor(target_metadata_key="n")
     for each in after:
-        each.metadata["seen"] = True
+        each.metadata["seen"] = "another text"
         each.score = 7.0
-    replaced.postprocess_nodes(after)  # sets the content of what it is given
+    replacing = MetadataReplacementPostProcessor(target_metadata_key="seen")
+    assert replacing.postprocess_nodes(after)[0].text == "another text"  # sets it where it is
     assert [each.to_dict() for each in nodes] == before
 
 
@@ -253,19 +255,28 @@ def test_a_node_that_leads_to_something_that_cannot_be_copied_still_leads_there(
 def test_a_node_of_any_id_has_a_life(
     id: str, decay: EbbinghausPostprocessor, bank: MemoryBank
 ) -> None:
-    nodes = [NodeWithScore(node=TextNode(id_=id, text="tea"), score=0.5)]
-    [after] = decay.postprocess_nodes(nodes)
-    decay.postprocess_nodes(nodes)
-    assert after.node.node_id == id
+    for _ in range(2):
+        nodes = [NodeWithScore(node=TextNode(id_=id, text="tea"), score=0.5)]
+        [after] = decay.postprocess_nodes(nodes)
+        assert after.node.node_id == id
     assert len(bank.beside("nodes").list()) == 1
+
+
+def test_nodes_without_an_id_are_told_apart_by_what_is_in_them(
+    decay: EbbinghausPostprocessor,
+) -> None:
+    texts = ("tea", "coffee")
+    nodes = [NodeWithScore(node=TextNode(id_="", text=text), score=0.5) for text in texts]
+    assert [each.text for each in decay.postprocess_nodes(nodes)] == [*texts]
 
 
 def test_a_node_that_was_found_twice_comes_once_by_its_best_score(
     decay: EbbinghausPostprocessor,
 ) -> None:
-    nodes = [*found(a=0.1, b=0.5), *found(a=0.9)]
     once = decay.postprocess_nodes(found(a=0.9, b=0.5))
-    assert scored(decay.postprocess_nodes(nodes)) == scored(once)
+    for first, second in ((0.1, 0.9), (0.9, 0.1)):
+        nodes = [*found(a=first, b=0.5), *found(a=second)]
+        assert scored(decay.postprocess_nodes(nodes)) == scored(once)
 
 
 def test_nothing_of_nothing(decay: EbbinghausPostprocessor) -> None:
@@ -292,9 +303,7 @@ def test_an_index_has_decay_beside_it(bank: MemoryBank, clock: ManualClock) -> N
     nodes = [TextNode(id_=id, text=text) for id, text in texts.items()]
     index = VectorStoreIndex(nodes, embed_model=HashEmbedding())
     decay = EbbinghausPostprocessor(memory=bank, top_n=1)
-    engine = index.as_query_engine(
-        llm=MockLLM(), similarity_top_k=10, node_postprocessors=[decay]
-    )
+    engine = index.as_query_engine(llm=MockLLM(), similarity_top_k=10, node_postprocessors=[decay])
     question = "What green tea does Anna drink?"
     assert ids(engine.query(question).source_nodes) == ["tea"]
     assert ids(asyncio.run(engine.aquery(question)).source_nodes) == ["tea"]
@@ -304,7 +313,10 @@ def test_an_index_has_decay_beside_it(bank: MemoryBank, clock: ManualClock) -> N
         engine.query("black coffee")
     assert ids(engine.query(question).source_nodes) == ["coffee"]
     retriever = index.as_retriever(similarity_top_k=10)
-    assert ids(retriever.retrieve(question)) == ["tea", "coffee"]  # the index itself forgets nothing
+    assert ids(retriever.retrieve(question)) == [
+        "tea",
+        "coffee",
+    ]  # it forgets nothing itself
 
 
 def test_it_says_what_it_is_called(decay: EbbinghausPostprocessor) -> None:
