@@ -12,6 +12,7 @@ from typing import Any
 from ebbmem.errors import InvalidInput
 
 __all__ = [
+    "check_choice",
     "check_cosine",
     "check_count",
     "check_flag",
@@ -74,6 +75,13 @@ def check_flag(name: str, value: object) -> bool:
     """`value` if it is True or False."""
     if not isinstance(value, bool):
         raise InvalidInput(name, f"must be True or False, not {_shown(value)}")
+    return value
+
+
+def check_choice(name: str, value: object, known: tuple[str, ...]) -> Any:
+    """`value` if it is one of these."""
+    if value not in known:
+        raise InvalidInput(name, f"must be one of {', '.join(known)}, not {_shown(value)}")
     return value
 
 

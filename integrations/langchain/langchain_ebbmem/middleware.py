@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 
 from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank
-from ebbmem.checks import check_count
+from ebbmem.checks import check_choice, check_count
 from ebbmem.records import Memories
 from ebbmem.turns import (
     Extract,
@@ -113,9 +113,9 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         self._namespace = namespace
         self._k = check_count("k", k, least=1)
         self._budget = check_count("budget", budget, least=1)
-        self._save = _one_of("save", save, ("turn", "human", "none"))
+        self._save = check_choice("save", save, ("turn", "human", "none"))
         self._extract = extract
-        self._inject = _one_of("inject", inject, ("system", "message"))
+        self._inject = check_choice("inject", inject, ("system", "message"))
         self._reinforce = reinforce
         self._name = _Name(type(self).__name__ if name is None else name)
         self._name.owner = self
@@ -283,12 +283,6 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
     def _bank(self, runtime: Runtime[Any]) -> MemoryBank:
         memory = _of_store(runtime.store) if self._memory is None else self._memory
         return bank_of(memory, self._namespace, runtime)
-
-
-def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:
-    if value not in known:
-        raise InvalidInput(name, f"must be one of {', '.join(known)}, not {value!r}")
-    return value
 
 
 def _of_store(store: object) -> MemoryBank:

@@ -30,7 +30,9 @@ def talk(folder: Path, *lines: str, arguments: tuple[str, ...] = ()) -> tuple[li
 
 
 def test_it_remembers_across_sessions_and_restarts_and_forgets(tmp_path: Path) -> None:
-    said, errors = talk(tmp_path, "I am allergic to peanuts", "/new", "Which food am I allergic to?")
+    said, errors = talk(
+        tmp_path, "I am allergic to peanuts", "/new", "Which food am I allergic to?"
+    )
     assert errors == ""
     assert said[1:4] == [
         "I will remember that.",

@@ -7,6 +7,7 @@ import copy
 import gc
 import json
 import pickle
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from llama_index.memory.ebbmem.messages import tokens_of
 from llama_index.memory.ebbmem.placement import NOTED, placed, window
 
 from builders import OpenBank
-from ebbmem import InvalidInput, MemoryBank
+from ebbmem import InvalidInput, MemoryBank, Policy
 from ebbmem.context import OPENING
 from ebbmem.testing import ManualClock
 from llama_kit import (
@@ -286,6 +287,29 @@ def test_13_system_messages_stay_when_old_turns_leave(bank: MemoryBank) -> None:
     assert len(memory.get_all()) == 41
 
 
+def test_25_what_left_the_window_is_recalled_and_a_turn_still_counts_once(
+    open_bank: OpenBank, clock: ManualClock
+) -> None:
+    bank = open_bank(embedder="hashing", policy=Policy(spacing=timedelta(0)))
+    memory = EbbinghausMemory(bank, token_limit=400)
+    memory.put(user(FACT))
+    [fact] = bank.list()
+    memory.put(assistant("Yes."))
+    for _ in range(20):
+        memory.put_messages([user("word " * 20), assistant("word " * 20)])
+    clock.advance(days=1)
+    memory.put(user(QUESTION))
+    first = memory.get()
+    assert told(first).count(FACT) == 1
+    assert FACT in block_in(text_of(first[-1]))
+    memory.put(assistant("word " * 40))
+    assert block_in(told(memory.get())) == block_in(told(first))
+    assert bank.get(fact.id).recall_count == 1
+    memory.put(user(QUESTION))  # asked again: another turn
+    assert FACT in told(memory.get())
+    assert bank.get(fact.id).recall_count == 2
+
+
 def test_10_a_window_never_begins_with_the_result_of_a_call_that_left() -> None:
     call = ToolCallBlock(tool_call_id="1", tool_name="look", tool_kwargs={})
     turn = [
@@ -439,6 +463,13 @@ def test_memory_cls_makes_one_of_its_own() -> None:
     assert FACT in told(simple._memory.with_session("b").get(input=QUESTION))
 
 
+def test_a_model_tells_the_limit_of_tokens_where_nothing_else_does(bank: MemoryBank) -> None:
+    llm = Recorder()
+    assert EbbinghausMemory.from_defaults(bank, llm=llm).token_limit == 3900 - 256
+    assert EbbinghausMemory.from_defaults(bank, llm=llm, token_limit=9).token_limit == 9
+    assert EbbinghausMemory.from_defaults(bank).token_limit == 30_000
+
+
 def test_from_defaults_passes_over_what_it_does_not_know(bank: MemoryBank) -> None:
     memory = EbbinghausMemory.from_defaults(bank, llm=Recorder(), anything=1, k=3)
     assert (memory.block.memory, memory.block.k) == (bank, 3)
@@ -576,6 +607,9 @@ def test_20_pickled_it_is_the_same_here_and_a_deep_copy_has_its_own_transcript(
     memory = EbbinghausMemory(bank, session_id="s")
     memory.put(user(FACT))
     assert pickle.loads(pickle.dumps(memory)) is memory
+    block = pickle.loads(pickle.dumps(memory.block))
+    assert block.memory is bank
+    assert block.counter(FACT) == len(memory.tokenizer_fn(FACT))
     copied = copy.deepcopy(memory)
     assert copied.block.memory is bank
     assert copied.get_all() == memory.get_all()
@@ -644,11 +678,11 @@ def test_31_what_a_database_archives_stays_known_and_system_messages_stay_told(
 
     async def main() -> None:
         memory = EbbinghausMemory(
-            bank, session_id="s", token_limit=100, async_database_uri=uri, table_name="mine"
+            bank, session_id="s", token_limit=400, async_database_uri=uri, table_name="mine"
         )
         await memory.aput_messages([SYSTEM, user(FACT), assistant("Yes.")])
         for _ in range(8):
-            await memory.aput_messages([user("word " * 10), assistant("word " * 10)])
+            await memory.aput_messages([user("word " * 40), assistant("word " * 40)])
         await memory.aput(user(QUESTION))
         found = await memory.aget()
         assert found[0] == SYSTEM

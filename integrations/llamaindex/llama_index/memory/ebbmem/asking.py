@@ -19,20 +19,18 @@ class Turn:
     Attributes:
         said: by humans and assistants.
         question: the last words of a human, "" without any.
-        number: how often a human spoke; twice the same in a row, as agents tell it in a round of
-            tools, is once.
         session: as it was given.
-        era: what else tells turns apart.
+        id: what tells it from the others of the session, by default how often a human spoke;
+            twice the same in a row, as agents tell it in a round of tools, is once.
     """
 
     said: tuple[Said, ...]
     question: str
-    number: int
     session: str | None
-    era: str
+    id: str
 
     @classmethod
-    def of(cls, said: Sequence[Said], session: str | None, era: str = "") -> Turn:
+    def of(cls, said: Sequence[Said], session: str | None, id: str | None = None) -> Turn:
         """The last turn of what is said."""
         words = tuple(each for each in said if each.role != "other" and each.text.strip())
         again = sum(
@@ -40,9 +38,9 @@ class Turn:
             for before, after in pairwise(words)
         )
         number = sum(each.role == "human" for each in words) - again
-        return cls(words, last_question(words), number, session, era)
+        return cls(words, last_question(words), session, str(number) if id is None else id)
 
     def key(self, bank: MemoryBank) -> Hashable:
         """What tells this turn from all others; on another day ages are told anew."""
         day = bank.clock().date()
-        return (bank.namespace, self.session, self.era, day, self.question, self.number)
+        return (bank.namespace, self.session, self.id, day, self.question)

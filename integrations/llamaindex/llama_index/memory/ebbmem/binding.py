@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
 
-from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
-from ebbmem.checks import check_namespace
+from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank, binding
+from ebbmem.binding import Names, Whose
 
 __all__ = [
     "Names",
@@ -16,55 +14,32 @@ __all__ = [
     "checked_bank",
     "chosen_bank",
     "embedder_of",
-    "one_of",
     "opened",
 ]
 
-Names: TypeAlias = str | Sequence[str] | None
-"""Whose memory: a name, several of them, or None for the bank's own namespace."""
-
-Whose: TypeAlias = Names | Callable[[str | None], Names]
-"""The same, or a function of the session's id that gives the names."""
+_HINTS = {
+    **dict.fromkeys(
+        ("BasePydanticVectorStore", "BaseIndex"),
+        "EbbinghausPostprocessor keeps decay beside an index of LlamaIndex",
+    ),
+    **dict.fromkeys(
+        ("BaseMemory", "BaseMemoryBlock"),
+        "a memory of LlamaIndex is built over a bank, not the other way round",
+    ),
+}
 
 
 def checked_bank(memory: object, name: str = "memory") -> MemoryBank:
-    """The bank that was handed over.
-
-    Raises:
-        InvalidInput: it is something else; the message says what to hand over instead.
-    """
-    if isinstance(memory, AsyncMemoryBank):
-        return memory.bank
-    if isinstance(memory, MemoryBank):
-        return memory
-    kinds = {each.__name__ for each in type(memory).__mro__}
-    if kinds & {"BasePydanticVectorStore", "BaseIndex"}:
-        hint = "EbbinghausPostprocessor keeps decay beside an index of LlamaIndex"
-    elif kinds & {"BaseMemory", "BaseMemoryBlock"}:
-        hint = "a memory of LlamaIndex is built over a bank, not the other way round"
-    else:
-        hint = "MemoryBank.open('memory.db', namespace='alice') makes one"
-    raise InvalidInput(name, f"must be a MemoryBank, not {type(memory).__name__}; {hint}")
+    """The bank that was handed over; anything else is `InvalidInput` saying what to use."""
+    return binding.checked_bank(memory, name, hints=_HINTS)
 
 
 def bank_of(memory: object, namespace: Whose = None, session_id: str | None = None) -> MemoryBank:
-    """The bank of a namespace over the same file; None is the bank's own.
+    """The bank of a namespace, which may be a function of the session's id.
 
-    Args:
-        session_id: what a `namespace` that is a function is given.
-
-    Raises:
-        InvalidInput: no bank, a blank namespace, or none from the function.
+    See `ebbmem.binding.bank_of`.
     """
-    bank = checked_bank(memory)
-    if callable(namespace):
-        namespace = namespace(session_id)
-        if namespace is None:
-            raise InvalidInput("namespace", "is None, from the function that was to name it")
-    if namespace is None:
-        return bank
-    names = check_namespace(namespace)
-    return bank if names == bank.namespace else bank.at(*names)
+    return binding.bank_of(memory, namespace, session_id, hints=_HINTS)
 
 
 def embedder_of(embed_model: object = None) -> object:
@@ -112,10 +87,3 @@ def chosen_bank(
     if namespace is None or callable(namespace):
         raise InvalidInput("namespace", "must be given with persist_path: whose memory is it?")
     return opened(path, namespace, embed_model), None
-
-
-def one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:
-    """`value` if it is one of these."""
-    if value not in known:
-        raise InvalidInput(name, f"must be one of {', '.join(known)}, not {value!r}")
-    return value

@@ -14,13 +14,13 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.memory.ebbmem.asking import Turn
-from llama_index.memory.ebbmem.binding import Whose, bank_of, checked_bank, one_of
+from llama_index.memory.ebbmem.binding import Whose, bank_of, checked_bank
 from llama_index.memory.ebbmem.handles import bank_at, place_of
 from llama_index.memory.ebbmem.messages import Count, said_all
 from llama_index.memory.ebbmem.steps import Call, Guard, Steps, adriven, driven
 
 from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank
-from ebbmem.checks import check_count, check_flag, check_label
+from ebbmem.checks import check_choice, check_count, check_flag, check_label
 from ebbmem.context import default_counter, shrink
 from ebbmem.turns import Ledger, Said, Save, TurnCache, drafts_of, message_id
 
@@ -105,13 +105,13 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
             "description": description,
             "priority": priority,
             "accept_short_term_memory": accept_short_term_memory,
-            "scope": one_of("scope", scope, get_args(Scope)),
+            "scope": check_choice("scope", scope, get_args(Scope)),
             "k": check_count("k", k, least=1),
             "budget": check_count("budget", budget, least=1),
-            "save": one_of("save", save, get_args(Save)),
+            "save": check_choice("save", save, get_args(Save)),
             "reinforce": check_flag("reinforce", reinforce),
             "query_max_chars": check_count("query_max_chars", query_max_chars, least=1),
-            "on_error": one_of("on_error", on_error, ("warn", "raise")),
+            "on_error": check_choice("on_error", on_error, ("warn", "raise")),
             "count_tokens": count_tokens,
         }
         super().__init__(**fields)
@@ -148,21 +148,26 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
 
     # -- for whoever composes it -------------------------------------------------------------
 
-    def recall(self, said: Sequence[Said], session_id: str | None, era: str = "") -> str:
+    def recall(
+        self, said: Sequence[Said], session_id: str | None, turn_id: str | None = None
+    ) -> str:
         """What the last words of a human bring to mind, once a turn; what is new is kept.
 
         Args:
-            era: what else tells turns apart.
+            said: what the model sees anyway, and is not told again.
+            turn_id: what tells turns apart, where `said` does not begin with the session.
         """
-        turn = Turn.of(said, session_id, era)
+        turn = Turn.of(said, session_id, turn_id)
         with self._guarded("recall"):
             bank = self.bank(session_id)
             return driven(bank, self._recalling(bank, turn))
         return ""
 
-    async def arecall(self, said: Sequence[Said], session_id: str | None, era: str = "") -> str:
+    async def arecall(
+        self, said: Sequence[Said], session_id: str | None, turn_id: str | None = None
+    ) -> str:
         """The same for an event loop."""
-        turn = Turn.of(said, session_id, era)
+        turn = Turn.of(said, session_id, turn_id)
         with self._guarded("recall"):
             bank = await asyncio.to_thread(self.bank, session_id)
             return await adriven(bank, self._recalling(bank, turn))

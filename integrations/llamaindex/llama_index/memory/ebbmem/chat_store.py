@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import Memory
-from llama_index.core.storage.chat_store.base_db import MessageStatus
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-__all__ = ["SYSTEM", "ChatStore", "Foreign", "Transcript"]
+__all__ = ["SYSTEM", "ChatStore", "Foreign", "Transcript", "chosen_store", "copies"]
 
 T = TypeVar("T")
 
@@ -21,7 +23,10 @@ SYSTEM = (MessageRole.SYSTEM, MessageRole.DEVELOPER)
 
 
 class ChatStore(Protocol):
-    """What `EbbinghausMemory` needs of a short-term memory; messages go in and out as copies."""
+    """What `EbbinghausMemory` needs of a short-term memory.
+
+    Messages go in and out as copies, but for those of `active`, which nobody changes.
+    """
 
     def put(self, messages: Sequence[ChatMessage]) -> None: ...
     async def aput(self, messages: Sequence[ChatMessage]) -> None: ...
@@ -39,29 +44,28 @@ class Transcript:
 
     def __init__(self, messages: Sequence[ChatMessage] = ()) -> None:
         self._lock = threading.Lock()
-        self._messages = _copies(messages)
+        self._messages = copies(messages)
 
     def put(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, in one piece."""
-        copies = _copies(messages)
+        added = copies(messages)
         with self._lock:
-            self._messages += copies
+            self._messages += added
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """These messages instead of what is there."""
-        copies = _copies(messages)
+        given = copies(messages)
         with self._lock:
-            self._messages = copies
+            self._messages = given
+
+    def active(self) -> list[ChatMessage]:
+        """Every message, oldest first: nothing is archived, the window is cut by who reads."""
+        with self._lock:
+            return list(self._messages)
 
     def everything(self) -> list[ChatMessage]:
         """Every message, oldest first."""
-        with self._lock:
-            known = list(self._messages)  # they are never changed, so they are copied outside
-        return _copies(known)
-
-    def active(self) -> list[ChatMessage]:
-        """The same: nothing is archived here, the window is cut when it is read."""
-        return self.everything()
+        return copies(self.active())
 
     async def aput(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, in one piece."""
@@ -73,7 +77,7 @@ class Transcript:
 
     async def aactive(self) -> list[ChatMessage]:
         """Every message, oldest first."""
-        return self.everything()
+        return self.active()
 
     async def aeverything(self) -> list[ChatMessage]:
         """Every message, oldest first."""
@@ -114,24 +118,24 @@ class Foreign:
         """Add messages, in one piece."""
         if messages:
             self._system = None if any(each.role in SYSTEM for each in messages) else self._system
-            await self._memory.aput_messages(_copies(messages))
+            await self._memory.aput_messages(copies(messages))
 
     async def aset(self, messages: Sequence[ChatMessage]) -> None:
         """These messages instead of what is there."""
         self._system = None
-        await self._memory.aset(_copies(messages))
+        await self._memory.aset(copies(messages))
 
     async def aactive(self) -> list[ChatMessage]:
         """What is not archived, and every system message."""
         if (system := self._system) is None:
             everything = await self._memory.aget_all()
-            system = self._system = _copies([each for each in everything if each.role in SYSTEM])
-        active = _copies(await self._memory.aget_all(status=MessageStatus.ACTIVE))
-        return [*_copies([each for each in system if each not in active]), *active]
+            system = self._system = copies([each for each in everything if each.role in SYSTEM])
+        active = await self._memory.aget_all(status=MessageStatus.ACTIVE)
+        return [*(each for each in system if each not in active), *active]
 
     async def aeverything(self) -> list[ChatMessage]:
         """Every message, oldest first."""
-        return _copies(await self._memory.aget_all())
+        return copies(await self._memory.aget_all())
 
     def beside(self, session_id: str) -> ChatStore:
         """Another session of the same store."""
@@ -146,7 +150,39 @@ class Foreign:
         )
 
 
-def _copies(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+def chosen_store(
+    session_id: str,
+    token_limit: int,
+    tokenizer_fn: Callable[[str], list[Any]],
+    *,
+    chat_store: AsyncDBChatStore | None,
+    async_database_uri: str | None,
+    async_engine: AsyncEngine | None,
+    table_name: str,
+    db_schema: str | None,
+) -> ChatStore:
+    """The store that is given or described, else a transcript in this process."""
+    if chat_store is None and (async_database_uri or async_engine):
+        chat_store = SQLAlchemyChatStore(
+            table_name=table_name,
+            async_database_uri=async_database_uri,
+            async_engine=async_engine,
+            db_schema=db_schema,
+        )
+    if chat_store is None:
+        return Transcript()
+    return Foreign(
+        Memory(
+            session_id=session_id,
+            token_limit=token_limit,
+            tokenizer_fn=tokenizer_fn,
+            sql_store=chat_store,
+        )
+    )
+
+
+def copies(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Copies that share nothing."""
     return [each.model_copy(deep=True) for each in messages]
 
 

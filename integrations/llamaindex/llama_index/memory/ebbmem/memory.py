@@ -11,20 +11,20 @@ from typing import Any, Literal, Self, get_args
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
-from llama_index.core.memory import BaseMemory, Memory
+from llama_index.core.memory import BaseMemory
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
-from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from llama_index.core.utils import get_tokenizer
-from llama_index.memory.ebbmem.binding import Whose, chosen_bank, one_of
+from llama_index.memory.ebbmem.asking import Turn
+from llama_index.memory.ebbmem.binding import Whose, chosen_bank
 from llama_index.memory.ebbmem.block import EbbinghausMemoryBlock, Scope
-from llama_index.memory.ebbmem.chat_store import ChatStore, Foreign, Transcript
+from llama_index.memory.ebbmem.chat_store import ChatStore, Transcript, chosen_store, copies
 from llama_index.memory.ebbmem.handles import Handles, bank_at, place_of
-from llama_index.memory.ebbmem.messages import asked_of, said_all, tokens_of
+from llama_index.memory.ebbmem.messages import Tokens, asked_of, said_all, tokens_of
 from llama_index.memory.ebbmem.placement import NOTED, Placement, current, placed, window
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
-from ebbmem.checks import check_count, check_text
+from ebbmem.checks import check_choice, check_count, check_text
 from ebbmem.context import shrink
 from ebbmem.turns import Said, Save, message_id
 
@@ -116,34 +116,27 @@ class EbbinghausMemory(BaseMemory):
             reinforce=reinforce,
             query_max_chars=query_max_chars,
             on_error=on_error,
-            count_tokens=lambda text: len(tokenizer(text)),
+            count_tokens=Tokens(tokenizer),
         )
         session = str(uuid.uuid4()) if session_id is None else check_text("session_id", session_id)
         fields: dict[str, Any] = {
             "session_id": session,
             "token_limit": count_limit,
-            "placement": one_of("placement", placement, get_args(Placement)),
+            "placement": check_choice("placement", placement, get_args(Placement)),
             "block": block,
             "tokenizer_fn": tokenizer,
         }
         super().__init__(**fields)
-        self._short_term = Transcript()
-        if chat_store is None and (async_database_uri or async_engine):
-            chat_store = SQLAlchemyChatStore(
-                table_name=table_name,
-                async_database_uri=async_database_uri,
-                async_engine=async_engine,
-                **({} if db_schema is None else {"db_schema": db_schema}),  # since 0.14.9 or so
-            )
-        if chat_store is not None:
-            self._short_term = Foreign(
-                Memory(
-                    session_id=session,
-                    token_limit=count_limit,
-                    tokenizer_fn=tokenizer,
-                    sql_store=chat_store,
-                )
-            )
+        self._short_term = chosen_store(
+            session,
+            count_limit,
+            tokenizer,
+            chat_store=chat_store,
+            async_database_uri=async_database_uri,
+            async_engine=async_engine,
+            table_name=table_name,
+            db_schema=db_schema,
+        )
         if chat_history:
             self.set(list(chat_history))
 
@@ -156,8 +149,13 @@ class EbbinghausMemory(BaseMemory):
     def from_defaults(
         cls, memory: MemoryBank | AsyncMemoryBank | None = None, **options: Any
     ) -> Self:
-        """As the constructor; what an engine adds to it, as with `memory_cls=`, is ignored."""
+        """As the constructor; what an engine adds to it, as with `memory_cls=`, is ignored.
+
+        A model, `llm`, tells what the limit of tokens is, if nothing else does.
+        """
         known = inspect.signature(cls).parameters
+        if options.get("llm") is not None:
+            options.setdefault("token_limit", options["llm"].metadata.context_window - 256)
         return cls(memory, **{name: each for name, each in options.items() if name in known})
 
     def with_session(self, session_id: str) -> Self:
@@ -182,8 +180,10 @@ class EbbinghausMemory(BaseMemory):
             initial_token_count: tokens that the engine needs beside it.
         """
         active, asked = self._short_term.active(), asked_of(input)
-        recalled = self.block.recall(self._said(active, asked), self.session_id, self._era)
-        return self._told(active, asked, recalled, initial_token_count)
+        limit = self.token_limit - initial_token_count
+        shown, turn = self._shown(active, asked, limit)
+        recalled = self.block.recall(_said(shown, asked), self.session_id, turn)
+        return self._told(shown, asked, recalled, limit)
 
     async def aget(
         self,
@@ -193,8 +193,10 @@ class EbbinghausMemory(BaseMemory):
     ) -> list[ChatMessage]:
         """The same for an event loop."""
         active, asked = await self._short_term.aactive(), asked_of(input)
-        recalled = await self.block.arecall(self._said(active, asked), self.session_id, self._era)
-        return await asyncio.to_thread(self._told, active, asked, recalled, initial_token_count)
+        limit = self.token_limit - initial_token_count
+        shown, turn = await asyncio.to_thread(self._shown, active, asked, limit)
+        recalled = await self.block.arecall(_said(shown, asked), self.session_id, turn)
+        return await asyncio.to_thread(self._told, shown, asked, recalled, limit)
 
     def get_all(self) -> list[ChatMessage]:
         """The whole transcript, without recollections."""
@@ -204,26 +206,22 @@ class EbbinghausMemory(BaseMemory):
         """The whole transcript, without recollections."""
         return await self._short_term.aeverything()
 
-    @staticmethod
-    def _said(active: Sequence[ChatMessage], asked: ChatMessage | None) -> list[Said]:
-        if asked is None or current(active, asked) is not None:
-            return said_all(active)
-        return said_all([*active, asked])
+    def _shown(
+        self, active: Sequence[ChatMessage], asked: ChatMessage | None, limit: int
+    ) -> tuple[list[ChatMessage], str]:
+        """What of the transcript fits, and which turn this is of the whole."""
+        shown = window(active, min(limit, int(self.token_limit * _SHARE)), self.block.counter)
+        number = Turn.of(_said(active, asked), self.session_id).id
+        return shown, f"{self._era}/{number}"
 
     def _told(
-        self,
-        active: Sequence[ChatMessage],
-        asked: ChatMessage | None,
-        recalled: str,
-        initial_token_count: int,
+        self, shown: Sequence[ChatMessage], asked: ChatMessage | None, recalled: str, limit: int
     ) -> list[ChatMessage]:
         """Within the limit: the recollections give way first, then the oldest turns."""
         count = self.block.counter
-        limit = self.token_limit - initial_token_count
-        shown = window(active, min(limit, int(self.token_limit * _SHARE)), count)
         spent = sum(tokens_of(each, count) for each in shown) + 2 * count(NOTED)
         block = shrink(recalled, max(limit - spent, 0), count_tokens=count) if recalled else ""
-        return placed(shown, block, asked, self.placement)
+        return placed(copies(shown), block, asked, self.placement)
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -335,6 +333,13 @@ class EbbinghausMemory(BaseMemory):
         if isinstance(made._short_term, Transcript):
             made._short_term.set(self._short_term.everything())
         return made
+
+
+def _said(messages: Sequence[ChatMessage], asked: ChatMessage | None) -> list[Said]:
+    """Messages, and what is asked where it is not among them."""
+    if asked is None or current(messages, asked) is not None:
+        return said_all(messages)
+    return said_all([*messages, asked])
 
 
 def _names(whose: str | Sequence[str]) -> list[str]:

@@ -6,6 +6,8 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -18,12 +20,33 @@ from llama_index.core.base.llms.types import (
 
 from ebbmem.turns import Role, Said, without_recalled
 
-__all__ = ["Count", "asked_of", "log", "said", "said_all", "same_words", "text_of", "tokens_of"]
+__all__ = [
+    "Count",
+    "Tokens",
+    "asked_of",
+    "log",
+    "said",
+    "said_all",
+    "same_words",
+    "text_of",
+    "tokens_of",
+]
 
 log = logging.getLogger("llama_index.memory.ebbmem")
 
 Count = Callable[[str], int]
 """Tokens of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A tokenizer of LlamaIndex as what counts; it can be pickled if that can."""
+
+    tokenizer_fn: Callable[[str], list[Any]]
+
+    def __call__(self, text: str) -> int:
+        return len(self.tokenizer_fn(text))
+
 
 _ROLES: dict[MessageRole, Role] = {
     MessageRole.USER: "human",
