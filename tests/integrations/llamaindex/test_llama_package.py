@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -101,3 +102,9 @@ def test_21_nothing_that_was_stored_is_ever_loaded_as_an_object() -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         assert not names & {"eval", "exec", "pickle"}, path
+
+
+def test_every_pitfall_that_was_reported_has_its_test() -> None:
+    tests = [each.read_text(encoding="utf-8") for each in Path(__file__).parent.glob("test_*.py")]
+    shown = {int(each) for text in tests for each in re.findall(r"def test_(\d+)_", text)}
+    assert shown == set(range(1, 32))
