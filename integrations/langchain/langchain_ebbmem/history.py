@@ -154,19 +154,11 @@ class EbbinghausChatMessageHistory(BaseChatMessageHistory):
 
 def _draft(given: BaseMessage, session: str) -> Draft:
     message = message_chunk_to_message(given)
-    words = drafts_of([said(message)], session)
-    stored = {"message": plain(message_to_dict(message))}
-    for each in words:
-        metadata = {**each.metadata, **stored}
-        return replace(each, id=_id(message, session), keyed=True, metadata=metadata)
-    return Draft(  # tool calls and results, instructions: kept for the transcript alone
-        text=_label(message),
-        id=_id(message, session),
-        keyed=True,
-        source=session,
-        searchable=False,
-        metadata=stored,
-    )
+    # tool calls and results, instructions: kept for the transcript alone
+    unheard = Draft(text=_label(message), source=session, searchable=False)
+    [words] = drafts_of([said(message)], session) or [unheard]
+    metadata = {**words.metadata, "message": plain(message_to_dict(message))}
+    return replace(words, id=_id(message, session), keyed=True, metadata=metadata)
 
 
 def _id(message: BaseMessage, session: str) -> str:
