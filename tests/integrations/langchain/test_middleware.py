@@ -628,3 +628,12 @@ async def test_each_message_is_embedded_once(how: str, open_bank: Any) -> None:
         f"user: {ASKED}",
         "assistant: answer 2",
     ]
+
+
+def test_chinese_is_kept_and_recalled_across_threads(bank: MemoryBank) -> None:
+    model = scripted("好的，记住了。", "花生。")
+    agent = agent_of(model, EbbinghausMiddleware(bank))
+    agent.invoke(human("我对花生过敏，平时喜欢喝乌龙茶", "m1"), thread("一"))
+    agent.invoke(human("我对什么东西过敏？", "m2"), thread("二"))
+    assert "我对花生过敏，平时喜欢喝乌龙茶" in str(model.last[0].content)
+    assert [each.source for each in bank.list()] == ["一", "一", "二", "二"]
