@@ -21,10 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import a_memory, a_recollection
-from ebbmem import context
-from ebbmem.context import CLOSING, OPENING, Context, default_counter, estimate_tokens, render
+from ebbmem import context, tokens
+from ebbmem.context import CLOSING, OPENING, Context, render
 from ebbmem.errors import InvalidInput
 from ebbmem.records import Memory, Recollection
+from ebbmem.tokens import default_counter, estimate_tokens
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -158,7 +159,7 @@ def test_the_block_counts_its_tokens_and_says_by_which_means() -> None:
 
 @pytest.mark.usefixtures("_fresh_counter")
 def test_an_estimate_keeps_a_tenth_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "_ENCODINGS", {})
+    monkeypatch.setattr(tokens, "_ENCODINGS", {})
     block = render([recollection("word " * 500)], now=NOW, budget=100)
     assert block.estimated
     assert 80 <= block.tokens <= 90
@@ -461,7 +462,7 @@ def _offer(folder: Path, monkeypatch: pytest.MonkeyPatch, loaded: list[str | Non
     module.get_encoding = get_encoding  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tiktoken", module)
     digest = hashlib.sha256(content).hexdigest()
-    monkeypatch.setattr(context, "_ENCODINGS", {"o200k_base": digest, "cl100k_base": digest})
+    monkeypatch.setattr(tokens, "_ENCODINGS", {"o200k_base": digest, "cl100k_base": digest})
     return file
 
 
@@ -471,7 +472,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _fresh_counter: Non
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
-    monkeypatch.setattr(context, "_SHIPPED", ())
+    monkeypatch.setattr(tokens, "_SHIPPED", ())
     return tmp_path
 
 
@@ -504,7 +505,7 @@ def test_a_file_shipped_in_a_package_is_used_without_importing_it(
     _offer(nowhere / "shipping" / "core" / "cache", monkeypatch, [])
     (nowhere / "shipping" / "__init__.py").write_text("raise RuntimeError")
     monkeypatch.syspath_prepend(str(nowhere))
-    monkeypatch.setattr(context, "_SHIPPED", (("absent", "x"), ("shipping", "core/cache")))
+    monkeypatch.setattr(tokens, "_SHIPPED", (("absent", "x"), ("shipping", "core/cache")))
     assert default_counter()[1] is False
     assert "shipping" not in sys.modules
 
@@ -536,7 +537,7 @@ def test_without_tiktoken_tokens_are_estimated_and_the_environment_kept(
 
 
 def test_importing_the_module_does_not_import_tiktoken() -> None:
-    code = "import sys, ebbmem.context; sys.exit('tiktoken' in sys.modules)"
+    code = "import sys, ebbmem.context, ebbmem.tokens; sys.exit('tiktoken' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -26,8 +26,9 @@ from llama_index.memory.ebbmem import EbbinghausMemoryBlock
 
 from builders import OpenBank
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank, Policy
-from ebbmem.context import CLOSING, OPENING, default_counter
+from ebbmem.context import CLOSING, OPENING
 from ebbmem.testing import HashingEmbedder, ManualClock
+from ebbmem.tokens import default_counter
 from llama_kit import FACT, QUESTION, assistant, block_in, llama_memory, repeated, text_of, user
 
 LOG = "llama_index.memory.ebbmem"

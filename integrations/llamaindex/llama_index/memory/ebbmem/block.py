@@ -21,7 +21,8 @@ from llama_index.memory.ebbmem.steps import Call, Guard, Steps, adriven, driven
 
 from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank
 from ebbmem.checks import check_choice, check_count, check_flag, check_label
-from ebbmem.context import default_counter, shrink
+from ebbmem.context import shrink
+from ebbmem.tokens import default_counter
 from ebbmem.turns import Ledger, Said, Save, TurnCache, drafts_of, message_id
 
 __all__ = ["EbbinghausMemoryBlock", "Scope"]
