@@ -15,7 +15,7 @@ import re
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
@@ -225,27 +225,10 @@ class TurnCache:
         """A copy begins empty."""
         return type(self), (self._size,)
 
-    def get(self, key: Hashable, recall: Callable[[], Value]) -> Value:
-        """What this turn recalled, recalled now if it did not yet."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                found: Value = self._kept[key]
-                return found
-        return self.first(key, recall())
-
     def seen(self, key: Hashable) -> Any:
         """What this turn recalled; None if it did not yet."""
         with self._lock:
             return self._kept.get(key)
-
-    async def aget(self, key: Hashable, recall: Callable[[], Awaitable[Value]]) -> Value:
-        """The same for an event loop."""
-        with self._lock:
-            if key in self._kept:
-                found: Value = self._kept[key]
-                return found
-        return self.first(key, await recall())
 
     def first(self, key: Hashable, value: Value) -> Value:
         """What this turn recalled first, which is this unless somebody was faster."""
