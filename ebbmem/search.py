@@ -76,7 +76,7 @@ def search(
     threshold = background if min_similarity is None else min_similarity
     candidate = eligible & _related(signals, threshold)
     usual = background if policy.min_similarity is None else policy.min_similarity
-    related = candidate & _related(signals, usual)
+    related = candidate if threshold >= usual else candidate & _related(signals, usual)
     base = Ranking(
         snapshot, [], strength, hidden, passing, candidate, related, threshold, signals, {}, {}
     )
