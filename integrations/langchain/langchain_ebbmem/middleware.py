@@ -16,6 +16,7 @@ from ebbmem.checks import check_choice, check_count
 from ebbmem.records import Memories
 from ebbmem.turns import (
     Extract,
+    Said,
     Save,
     aturn_drafts,
     drafts_of,
@@ -144,12 +145,12 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
 
     def before_agent(self, state: EbbinghausState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Keep what the human said, for the model may fail, and recall once."""
-        bank, messages = self._bank(runtime), state["messages"]
+        bank, said = self._bank(runtime), said_all(state["messages"])
         saved = self._guard.run(
-            "save", _thread(runtime), lambda: self._kept_asked(bank, messages, runtime)
+            "save", _thread(runtime), lambda: self._kept_asked(bank, said, runtime)
         )
         block = self._guard.run(
-            "recall", _thread(runtime), lambda: self._recalled(bank, messages, saved)
+            "recall", _thread(runtime), lambda: self._recalled(bank, said, saved)
         )
         return self._noted(block or "")
 
@@ -157,49 +158,47 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         self, state: EbbinghausState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """Keep what the human said, for the model may fail, and recall once."""
-        bank, messages = await asyncio.to_thread(self._bank, runtime), state["messages"]
+        bank, said = await asyncio.to_thread(self._bank, runtime), said_all(state["messages"])
         saved = await self._guard.arun(
-            "save", _thread(runtime), self._akept_asked(bank, messages, runtime)
+            "save", _thread(runtime), self._akept_asked(bank, said, runtime)
         )
         block = await self._guard.arun(
-            "recall", _thread(runtime), self._arecalled(bank, messages, saved)
+            "recall", _thread(runtime), self._arecalled(bank, said, saved)
         )
         return self._noted(block or "")
 
     def _kept_asked(
-        self, bank: MemoryBank, messages: Sequence[BaseMessage], runtime: Runtime[Any]
+        self, bank: MemoryBank, said: Sequence[Said], runtime: Runtime[Any]
     ) -> Memories:
-        return self._kept(bank, self._asked(messages, runtime))
+        return self._kept(bank, self._asked(said, runtime))
 
     async def _akept_asked(
-        self, bank: MemoryBank, messages: Sequence[BaseMessage], runtime: Runtime[Any]
+        self, bank: MemoryBank, said: Sequence[Said], runtime: Runtime[Any]
     ) -> Memories:
-        return await self._akept(bank, self._asked(messages, runtime))
+        return await self._akept(bank, self._asked(said, runtime))
 
-    def _asked(self, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> list[Draft]:
+    def _asked(self, said: Sequence[Said], runtime: Runtime[Any]) -> list[Draft]:
         """The human's words; `extract` wants the whole turn, and takes an unanswered one later."""
-        asked = [] if self._extract is not None else turn_of(said_all(messages))
+        asked = [] if self._extract is not None else turn_of(said)
         return drafts_of(asked, _thread(runtime), self._save)
 
-    def _recalled(
-        self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
-    ) -> str:
-        question = last_question(said_all(messages))
+    def _recalled(self, bank: MemoryBank, said: Sequence[Said], saved: Memories | None) -> str:
+        question = last_question(said)
         if not question.strip():
             return ""
-        return str(bank.context(question, **self._asking(messages, saved)))
+        return str(bank.context(question, **self._asking(said, saved)))
 
     async def _arecalled(
-        self, bank: MemoryBank, messages: Sequence[BaseMessage], saved: Memories | None
+        self, bank: MemoryBank, said: Sequence[Said], saved: Memories | None
     ) -> str:
-        question = last_question(said_all(messages))
+        question = last_question(said)
         if not question.strip():
             return ""
-        return str(await AsyncMemoryBank(bank).context(question, **self._asking(messages, saved)))
+        return str(await AsyncMemoryBank(bank).context(question, **self._asking(said, saved)))
 
-    def _asking(self, messages: Sequence[BaseMessage], saved: Memories | None) -> dict[str, Any]:
+    def _asking(self, said: Sequence[Said], saved: Memories | None) -> dict[str, Any]:
         """What the model reads in the transcript anyway needs no recalling."""
-        shown = [each.id for each in said_all(messages) if each.id is not None]
+        shown = [each.id for each in said if each.id is not None]
         return {
             "k": self._k,
             "budget": self._budget,
