@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ebbmem.bank import MemoryBank
+from ebbmem.clock import utc_now
 from ebbmem.errors import EbbmemError
 
 __all__ = ["Calendar", "Talk"]
@@ -26,7 +27,7 @@ class Calendar:
         self.ahead = timedelta()
 
     def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+        return utc_now() + self.ahead
 
 
 class Talk:

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from langchain_core.runnables import RunnableLambda
-
-from ebbmem import MemoryBank
 
 pytest.importorskip("langchain.agents", reason="needs the extra agents")
 pytest.importorskip("onnxruntime", reason="the example recalls by meaning")
 
+from langchain_core.runnables import RunnableLambda
+
+from ebbmem import MemoryBank
+from talking import talked
+
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "integrations" / "langchain" / "examples" / "chat.py"
-
-
-def talk(folder: Path, *lines: str, arguments: tuple[str, ...] = ()) -> tuple[list[str], str]:
-    """What it prints after each prompt, and what it complains of."""
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLE), *arguments],
-        input="\n".join([*lines, ""]),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return [part.strip() for part in ran.stdout.split("> ")], ran.stderr
+talk = partial(talked, EXAMPLE)
 
 
 def test_it_remembers_across_threads_and_restarts_and_forgets(tmp_path: Path) -> None:

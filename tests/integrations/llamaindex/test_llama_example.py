@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,10 @@ import pytest
 pytest.importorskip("llama_index.core", reason="needs the extra llamaindex")
 pytest.importorskip("onnxruntime", reason="the example recalls by meaning")
 
+from talking import talked
+
 EXAMPLE = Path(__file__).parents[3] / "integrations" / "llamaindex" / "examples" / "chat_engine.py"
-
-
-def talk(folder: Path, *lines: str, arguments: tuple[str, ...] = ()) -> tuple[list[str], str]:
-    """What it prints after each prompt, and what it complains of."""
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLE), *arguments],
-        input="\n".join([*lines, ""]),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return [part.strip() for part in ran.stdout.split("> ")], ran.stderr
+talk = partial(talked, EXAMPLE)
 
 
 def test_it_remembers_across_sessions_and_restarts_and_forgets(tmp_path: Path) -> None:
