@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import typer
 
-from ebbmem.cli import data, demo, doctor, life, memories  # each adds its commands
+from ebbmem.cli import bench, data, demo, doctor, life, memories  # each adds its commands
 from ebbmem.cli.app import app
 from ebbmem.cli.output import print_error, program
 from ebbmem.errors import EbbmemError
 
 __all__ = ["COMMANDS", "run"]
 
-COMMANDS = (demo, memories, life, data, doctor)
+COMMANDS = (demo, memories, life, data, doctor, bench)
 """The modules whose import adds their commands to the app."""
 
 # Which library typer takes its errors from differs between its versions; this one class does not.

@@ -114,6 +114,34 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             "ALTER TABLE state ADD COLUMN expires_at INTEGER",
         ),
     ),
+    (
+        "what took the place of a memory, questions that watch over recall",
+        (
+            "ALTER TABLE memory ADD COLUMN slot TEXT",  # of a slot only the last record is current
+            "CREATE INDEX memory_slot ON memory (ns, slot) WHERE slot IS NOT NULL",
+            "ALTER TABLE state ADD COLUMN superseded_at INTEGER",
+            "ALTER TABLE state ADD COLUMN superseded_by TEXT",
+            """CREATE TABLE probe (
+                ns TEXT NOT NULL, number INTEGER NOT NULL,
+                question TEXT NOT NULL,
+                kind TEXT NOT NULL,            -- given by the user, or sampled from recalls
+                added_at INTEGER NOT NULL,
+                PRIMARY KEY (ns, number)
+            ) STRICT""",
+            """CREATE TABLE probe_answer (
+                ns TEXT NOT NULL, id TEXT NOT NULL, number INTEGER NOT NULL,
+                PRIMARY KEY (ns, id, number)
+            ) STRICT, WITHOUT ROWID""",
+            """CREATE TABLE probe_run (
+                number INTEGER PRIMARY KEY,
+                ns TEXT NOT NULL, at INTEGER NOT NULL,
+                k INTEGER NOT NULL, asked INTEGER NOT NULL, found REAL NOT NULL,
+                active INTEGER NOT NULL, faded INTEGER NOT NULL,
+                mean_strength REAL
+            ) STRICT""",
+            "CREATE INDEX probe_run_ns ON probe_run (ns, number)",
+        ),
+    ),
 )
 """(name, statements), applied in order, each with its record in one transaction."""
 

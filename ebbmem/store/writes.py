@@ -145,7 +145,7 @@ def write_audit(
 def _insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
     try:
         db.execute(
-            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
             memory_row(key, memory),
         )
     except sqlite3.IntegrityError as error:
@@ -184,7 +184,7 @@ def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, 
     memory = _placed(db, key, entry.memory)
     _insert_memory(db, key, memory)
     db.execute(  # over the tombstone of an id that was used before
-        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
         (key, memory.id, seq, seq, *state_row(state_of(memory))),
     )
     insert_passages(db, key, memory.id, embedder, entry.passages)

@@ -1,0 +1,1 @@
+"""Measurements that anyone can repeat, of recall and of forgetting, through the public bank."""
