@@ -27,10 +27,14 @@ from ebbmem.errors import (
 from ebbmem.policy import Policy
 from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
 from ebbmem.results import (
+    Advice,
     AuditEntry,
     Explanation,
     Forecast,
     Imported,
+    Probe,
+    ProbeAnswer,
+    ProbeRun,
     Pruned,
     Ranked,
     Recollections,
@@ -39,6 +43,7 @@ from ebbmem.results import (
 
 __all__ = [
     "CATEGORIES",
+    "Advice",
     "AsyncMemoryBank",
     "AuditEntry",
     "Category",
@@ -61,6 +66,9 @@ __all__ = [
     "NotFound",
     "Policy",
     "PowerDecay",
+    "Probe",
+    "ProbeAnswer",
+    "ProbeRun",
     "Pruned",
     "Ranked",
     "Recollection",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ebbmem.around import check_around
 from ebbmem.bank import MemoryBank
 from ebbmem.checks import check_count, check_text, check_vector
 from ebbmem.errors import NotFound
@@ -34,17 +35,19 @@ def recall_across(
     include_faded: bool = False,
     reinforce: bool = True,
     min_similarity: float | None = None,
+    around: int | None = 0,
 ) -> Answer:
     """What comes to mind in several banks, best first, at most `k`; see `MemoryBank.recall`.
 
     A score is relative to the best of its namespace, so each namespace's are weighed by what
     its best is worth beside the best of all. Equals keep the order of the banks. Only what is
-    in the answer counts as used, in its own bank.
+    in the answer counts as used, in its own bank. What is among the best k of its namespace but
+    not of all stands beside no hit either.
 
     Raises:
         InvalidInput: what `recall` refuses.
     """
-    _check(query, k)
+    _check(query, k, around)
     alone = reinforce and len(banks) == 1  # then recall counts by itself
     answers = [
         bank.recall(
@@ -55,6 +58,7 @@ def recall_across(
             include_faded=include_faded,
             reinforce=alone,
             min_similarity=min_similarity,
+            around=around,
         )
         for bank in banks
     ]
@@ -71,9 +75,10 @@ async def arecall_across(
     include_faded: bool = False,
     reinforce: bool = True,
     min_similarity: float | None = None,
+    around: int | None = 0,
 ) -> Answer:
     """See `recall_across`."""
-    _check(query, k)
+    _check(query, k, around)
     alone = reinforce and len(banks) == 1
     answers = [
         await bank.recall(  # one after the other: the first encodes the query for all
@@ -84,6 +89,7 @@ async def arecall_across(
             include_faded=include_faded,
             reinforce=alone,
             min_similarity=min_similarity,
+            around=around,
         )
         for bank in banks
     ]
@@ -91,9 +97,10 @@ async def arecall_across(
     return await asyncio.to_thread(_finished, inner, answers, k, reinforce=reinforce and not alone)
 
 
-def _check(query: str | Sequence[float], k: int) -> None:
+def _check(query: str | Sequence[float], k: int, around: int | None) -> None:
     """Refuse what `recall` would, though there may be no bank to refuse it."""
     check_count("k", k, least=1)
+    check_around(around)
     if isinstance(query, str):
         check_text("query", query)
     else:

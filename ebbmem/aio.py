@@ -16,12 +16,13 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from ebbmem import intake
 from ebbmem.bank import MemoryBank
+from ebbmem.checks import check_count
 from ebbmem.clock import Clock, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.intake import Progress
 from ebbmem.policy import Policy
-from ebbmem.reading import Asked
 from ebbmem.records import Draft, Memories, Memory, Namespace
+from ebbmem.results import ProbeRun
 
 __all__ = ["AsyncMemoryBank"]
 
@@ -50,7 +51,8 @@ def _asking(method: Callable[Concatenate[MemoryBank, P], R]) -> Awaited[P, R]:
     async def call(self: AsyncMemoryBank, *args: P.args, **kwargs: P.kwargs) -> R:
         given = shape.bind(self.bank, *args, **kwargs).arguments
         asked = {name: value for name, value in given.items() if name in _ASKED}
-        await self._encode_query(await asyncio.to_thread(cast(Any, self.bank._asked), **asked))
+        checked = await asyncio.to_thread(cast(Any, self.bank._asked), **asked)
+        await self._encode_query(checked.query)
         return await asyncio.to_thread(method, self.bank, *args, **kwargs)
 
     return cast("Awaited[P, R]", call)
@@ -203,13 +205,19 @@ class AsyncMemoryBank:
         with engine.offering(encoder, texts, encodings):
             yield
 
-    async def _encode_query(self, asked: Asked) -> None:
+    async def probe(self, k: int = 5) -> ProbeRun:
+        """See `MemoryBank.probe`."""
+        check_count("k", k, least=1)
+        for each in await self.probes():
+            await self._encode_query(each.question)
+        return await asyncio.to_thread(self.bank.probe, k)
+
+    async def _encode_query(self, query: str | tuple[float, ...]) -> None:
         engine, encoder = self.bank._engine, self.bank._engine.encoder
-        if encoder is None or not isinstance(asked.query, str) or not encoder.covers(asked.query):
+        if encoder is None or not isinstance(query, str) or not encoder.covers(query):
             return
-        if engine.known_query(encoder, asked.query) is None:
-            encoding = await encoder.aencode_query(asked.query)
-            engine.keep_query(encoder, asked.query, encoding)
+        if engine.known_query(encoder, query) is None:
+            engine.keep_query(encoder, query, await encoder.aencode_query(query))
 
     remember = _telling(MemoryBank.remember)
     recall = _asking(MemoryBank.recall)
@@ -241,6 +249,12 @@ class AsyncMemoryBank:
     link = _threaded(MemoryBank.link)
     unlink = _threaded(MemoryBank.unlink)
     prune = _threaded(MemoryBank.prune)
+    add_probe = _threaded(MemoryBank.add_probe)
+    probes = _threaded(MemoryBank.probes)
+    remove_probe = _threaded(MemoryBank.remove_probe)
+    probe_history = _threaded(MemoryBank.probe_history)
+    advice = _threaded(MemoryBank.advice)
+    report = _threaded(MemoryBank.report)
     export_jsonl = _threaded(MemoryBank.export_jsonl)
     import_file = _threaded(MemoryBank.import_file)
     reembed = _threaded(MemoryBank.reembed)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem import asking
+from ebbmem.asking import LANGUAGES, Vocabulary
 from ebbmem.clock import NEVER
 from ebbmem.cues import is_question
+from ebbmem.currency import marks
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.graph import MAX_DEGREE, SIMILAR_SHARE, Edge, strongest
 from ebbmem.growing import Growing
@@ -27,7 +30,8 @@ from ebbmem.ranking import conversational
 from ebbmem.records import Namespace
 from ebbmem.snapshot import ACTIVE, FADED, GONE, Snapshot
 from ebbmem.store.base import Change, Content, MemoryStore, Passage, State
-from ebbmem.text import count_words, keywords, passages, spoken
+from ebbmem.text import count_words, passages, words
+from ebbmem.text import terms as keyword_terms
 from ebbmem.vectors import FlatIndex, VectorIndex
 
 __all__ = ["Arena"]
@@ -44,22 +48,25 @@ _STATE = (
     ("status", "i8"),
     ("pinned", "?"),
     ("expires", "i8"),
+    ("superseded", "i8"),
     ("held", "?"),
     ("category", "i8"),
 )
+_STATUS_AT = [name for name, _ in _STATE].index("status")
 _CONTENT = (
     ("source", "i8"),
     ("speaker", "i8"),
     ("question", "?"),
+    ("marks", "i8"),
+    ("holds", "i8"),
+    ("names", "i8"),
     ("searchable", "?"),
     ("length", "i8"),
     ("position", "i8"),
     ("before", "i8"),
     ("after", "i8"),
 )
-_COPIED = [
-    name for name, _ in (*_STATE, *_CONTENT) if name not in ("speaker", "length", "position")
-]
+_COPIED = [name for name, _ in (*_STATE, *_CONTENT) if name != "position"]
 
 
 class Arena:
@@ -71,11 +78,13 @@ class Arena:
         ns: Namespace,
         *,
         make_index: Callable[[int], VectorIndex] = FlatIndex,
+        languages: tuple[Vocabulary, ...] = LANGUAGES,
     ) -> None:
         self.lock = threading.RLock()
         self._store = store
         self.namespace = ns
         self._make_index = make_index
+        self._languages = languages
         self._generation = 0
         self._reset()
 
@@ -92,10 +101,12 @@ class Arena:
         self._passage_start = Growing("int64")
         self._passage_start.append(0)
         self._names: dict[str, dict[str, int]] = {"category": {}, "source": {}, "speaker": {}}
+        self._speaker_words: set[str] = set()  # names that tell an item from no other
         self._order: dict[int, list[tuple[int, int, str, int]]] = {}
         self._links: dict[str, tuple[tuple[str, float], ...]] = {}
         self._neighbours: dict[int, tuple[int, list[tuple[int, float]]]] = {}
         self._dead = 0
+        self.active = 0  # memories that the store has as active
         self._snapshot: Snapshot | None = None
         self._conversational: float | None = None  # measured when somebody asks
 
@@ -139,6 +150,7 @@ class Arena:
             self._append(change.id, facts, change.content)
         elif row is not None:
             record = self._rows[row]
+            self.active += (change.state.status == "active") - (int(record["status"]) == ACTIVE)
             for (name, _), value in zip(_STATE, facts, strict=True):
                 record[name] = value
         if change.links is not None:
@@ -155,19 +167,27 @@ class Arena:
             _STATUS[state.status],
             state.pinned,
             NEVER if state.expires_at is None else state.expires_at,
+            NEVER if state.superseded_at is None else state.superseded_at,
             state.held,
             self._number("category", state.category),
         )
 
     def _append(self, id_: str, facts: tuple[object, ...], content: Content) -> None:
         row = len(self._ids)
+        self.active += facts[_STATUS_AT] == ACTIVE
         self._ids.append(id_)
         self._row_of[id_] = row
         text, speaker = content.text, content.speaker
+        heard = words(text)
+        if speaker is not None and speaker not in self._names["speaker"]:
+            self._speaker_words.update(speaker.split())
+        holding = asking.marks(text, heard, self._languages, known=self._speaker_words)
         said = (
             self._number("source", content.source),
             self._number("speaker", speaker),
             is_question(text),
+            marks(text),
+            *holding,
             content.searchable,
             count_words(text),
             -1 if content.position is None else content.position,
@@ -179,8 +199,10 @@ class Arena:
             self._passages.append(row, (0, len(text)), [], None)
             self._passage_start.append(len(self._passages))
             return
-        for part in content.passages or [Passage(*span) for span in passages(text)]:
-            terms = keywords(spoken(speaker, text[part.start : part.stop]))
+        parts = content.passages or [Passage(*span) for span in passages(text)]
+        for part in parts:
+            said_words = heard if len(parts) == 1 else words(text[part.start : part.stop])
+            terms = keyword_terms([*words(speaker or ""), *said_words])
             self._passages.append(row, (part.start, part.stop), terms, part.encoding)
         self._passage_start.append(len(self._passages))
         self._join(row, content.position)
@@ -190,6 +212,7 @@ class Arena:
         del self._row_of[id_]
         self._passages.discard(self._passage_start[row], self._passage_start[row + 1])
         rows = self._rows.view()
+        self.active -= int(rows["status"][row]) == ACTIVE
         rows["status"][row] = GONE
         left, right = int(rows["before"][row]), int(rows["after"][row])
         order = self._order.get(int(rows["source"][row]), [])
@@ -237,6 +260,12 @@ class Arena:
 
     # -- reading -----------------------------------------------------------------------------
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of this namespace."""
+        with self.lock:
+            return self._rows.nbytes + self._passages.nbytes + self._passage_start.nbytes
+
     def snapshot(self) -> Snapshot:
         """What there is now; the same object until something changes."""
         with self.lock:
@@ -257,6 +286,7 @@ class Arena:
             conversational=self._conversational,
             categories=tuple(self._names["category"]),
             sources=dict(self._names["source"]),
+            speakers=tuple(self._names["speaker"]),
             **{name: rows[name].copy() for name in _COPIED},
             passage_row=self._passages.rows.view(),
             passage_start=self._passage_start.view(),
@@ -282,12 +312,11 @@ class Arena:
         with self.lock:
             return self._passages.frequency(ids)
 
-    def novelty(self, terms: Sequence[str]) -> float:
-        """Share of distinct terms that this namespace never heard, in [0, 1]."""
-        distinct = set(terms)
+    def heard(self, terms: Iterable[str]) -> tuple[dict[str, int], int]:
+        """How many passages ever held each of these terms, and how many there were at all."""
         with self.lock:
-            new = sum(not self._passages.keywords.knows(term) for term in distinct)
-        return new / len(distinct) if distinct else 0.0
+            index = self._passages.keywords
+            return {term: index.frequency(term) for term in terms}, len(index)
 
     def follows_question(self, source: str, speaker: str | None) -> bool:
         """Whether what is said next in a source follows a question of another speaker."""

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import chain
 from typing import Self
 
 from ebbmem import lifecycle, reading
+from ebbmem.around import check_around, default_around, neighbours
 from ebbmem.checks import (
     check_cosine,
     check_count,
+    check_flag,
     check_fraction,
     check_label,
     check_text,
     check_vector,
 )
-from ebbmem.clock import day_of, from_micros
+from ebbmem.clock import day_of, from_micros, to_micros, utc
 from ebbmem.context import Context, render
 from ebbmem.errors import InvalidInput, NotFound
 from ebbmem.finding import Question, Ranking
-from ebbmem.moving import Mover
+from ebbmem.probing import Prober, answered
 from ebbmem.reading import Where
 from ebbmem.records import Draft
-from ebbmem.results import Explanation, Ranked, Recollections
+from ebbmem.results import Explanation, ProbeRun, Ranked, Recollections
 from ebbmem.search import search
 
 __all__ = ["MemoryBank"]
@@ -31,7 +34,7 @@ __all__ = ["MemoryBank"]
 _ALWAYS = timedelta(days=36_500)
 
 
-class MemoryBank(Mover):
+class MemoryBank(Prober):
     """A memory that forgets: one namespace of one database file.
 
     Safe to share between threads. Every instant comes from `clock`. Wherever ids are taken,
@@ -51,9 +54,12 @@ class MemoryBank(Mover):
         where: Where | None = None,
         exclude: Iterable[str] = (),
         include_faded: bool = False,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
         reinforce: bool = True,
         min_similarity: float | None = None,
         min_score: float = 0.0,
+        around: int | None = 0,
     ) -> Recollections:
         """What comes to mind for a query, best first, at most `k`.
 
@@ -64,10 +70,16 @@ class MemoryBank(Mover):
                 (`ebbmem.conditions`), or a function of the memory, which reads every one.
             exclude: ids that are at hand already.
             include_faded: also what is hidden.
+            include_superseded: also what another record took the place of.
+            as_of: only what was current then: said by that time, and not yet superseded. What
+                has faded since needs `include_faded`. Asked of the past, nothing counts as used.
             reinforce: let what was found directly and near the best count as used.
             min_similarity: cosine that a memory without a shared word needs, in [-1, 1];
                 None is the policy's, else the embedder's. -1 fills `k` places if it can.
             min_score: in [0, 1]; what scores less is left out, and not used.
+            around: how many that were said before a direct hit in its source come with it, and
+                how many said after, in [0, 10]; only what this recall may show, and no use is
+                counted for them. None is 1 where the memories are a dialogue, else 0.
 
         Raises:
             InvalidInput: a blank query, k under 1, an unknown category.
@@ -80,12 +92,16 @@ class MemoryBank(Mover):
             where=where,
             exclude=exclude,
             include_faded=include_faded,
+            include_superseded=include_superseded,
+            as_of=as_of,
             min_similarity=min_similarity,
             min_score=min_score,
+            around=around,
         )
         now = self._now()
+        reinforce = reinforce and not asked.filters.past(now)
         ranking = self._rank(asked, now).at_least(asked.min_score)
-        found = self._read(ranking, k)
+        found = self._read(ranking, k, around)
         used = self._count_use(ranking, reading.used(ranking, k, now, self.policy), now, reinforce)
         return Recollections(
             replace(each, reinforced=each.memory.id in used) if used else each for each in found
@@ -102,6 +118,8 @@ class MemoryBank(Mover):
         where: Where | None = None,
         exclude: Iterable[str] = (),
         include_faded: bool = False,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
         min_similarity: float | None = None,
         min_score: float = 0.0,
     ) -> Explanation:
@@ -114,6 +132,8 @@ class MemoryBank(Mover):
             where=where,
             exclude=exclude,
             include_faded=include_faded,
+            include_superseded=include_superseded,
+            as_of=as_of,
             min_similarity=min_similarity,
             min_score=min_score,
         )
@@ -137,15 +157,18 @@ class MemoryBank(Mover):
         source: str | None = None,
         where: Where | None = None,
         exclude: Iterable[str] = (),
+        as_of: datetime | None = None,
         min_similarity: float | None = None,
         count_tokens: Callable[[str], int] | None = None,
         inert: bool = False,
         reinforce: bool = True,
+        around: int | None = None,
     ) -> Context:
         """What comes to mind as one delimited block of at most `budget` tokens.
 
         What counts as used is what `recall` would count, as far as it is in the block. `inert`
-        is for a prompt that is a template: see `ebbmem.context.render`.
+        is for a prompt that is a template: see `ebbmem.context.render`. What is `around` a hit
+        is told as far as the hits leave room.
         """
         check_count("budget", budget, least=1)
         asked = self._asked(
@@ -155,12 +178,14 @@ class MemoryBank(Mover):
             source=source,
             where=where,
             exclude=exclude,
+            as_of=as_of,
             min_similarity=min_similarity,
+            around=around,
         )
         now = self._now()
         ranking = self._rank(asked, now)
         block = render(
-            self._read(ranking, k),
+            self._read(ranking, k, asked.around),
             now=from_micros(now),
             budget=budget,
             count_tokens=count_tokens,
@@ -168,8 +193,22 @@ class MemoryBank(Mover):
         )
         ids = ranking.snapshot.ids
         used = [row for row in reading.used(ranking, k, now, self.policy) if ids[row] in block.ids]
-        self._count_use(ranking, used, now, reinforce)
+        self._count_use(ranking, used, now, reinforce and not asked.filters.past(now))
         return block
+
+    def probe(self, k: int = 5) -> ProbeRun:
+        """Ask all probes now, and add to the history how they went and how large the store is.
+
+        Nothing counts as used. An expected memory that has faded or was superseded is not
+        found: that is what a probe is to notice.
+        """
+        check_count("k", k, least=1)
+        now = self._now()
+        answers = [
+            answered(each, self._rank(self._asked(each.question, k), now), k)
+            for each in self.probes()
+        ]
+        return self._keep_run(answers, k, now)
 
     # -- beside another index ----------------------------------------------------------------
 
@@ -234,17 +273,25 @@ class MemoryBank(Mover):
         where: Where | None = None,
         exclude: Iterable[str] = (),
         include_faded: bool = False,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
         min_similarity: float | None = None,
         min_score: float = 0.0,
+        around: int | None = 0,
     ) -> reading.Asked:
         """The arguments of a recall, checked before anything is embedded."""
         words = check_text("query", query) if isinstance(query, str) else check_vector(query)
         check_count("k", k, least=1)
         if min_similarity is not None:
             check_cosine("min_similarity", min_similarity)
-        filters = self._filters(category, source, where, exclude)
+        filters = replace(
+            self._filters(category, source, where, exclude),
+            as_of=None if as_of is None else to_micros(utc(as_of, "as_of")),
+            superseded=check_flag("include_superseded", include_superseded),
+        )
         least = check_fraction("min_score", min_score)
-        return reading.Asked(words, k, filters, include_faded, min_similarity, least)
+        beside = check_around(around)
+        return reading.Asked(words, k, filters, include_faded, min_similarity, least, beside)
 
     def _rank(self, asked: reading.Asked, now: int) -> Ranking:
         encoded = self._engine.encoded_query(asked.query)
@@ -267,15 +314,15 @@ class MemoryBank(Mover):
             include_faded=asked.include_faded,
         )
 
-    def _read(self, ranking: Ranking, k: int) -> Recollections:
-        """The one row read: the first k with their records."""
-        chosen = [(row, score, ranking.snapshot.ids[row]) for row, score in ranking.order[:k]]
-        ids = [id_ for *_, id_ in chosen]
-        records = {each.id: each for each in self._store.get(self.namespace, ids)}
+    def _read(self, ranking: Ranking, k: int, around: int | None) -> Recollections:
+        """The one row read: the first k with their records, and what was said around them."""
+        chosen, ids = ranking.order[:k], ranking.snapshot.ids
+        wanted = default_around(ranking.snapshot) if around is None else around
+        beside = neighbours(ranking, [row for row, _ in chosen], wanted)
+        rows = [*dict(chosen), *(row for each in beside.values() for row in chain(*each))]
+        found = self._store.get(self.namespace, [ids[row] for row in rows])
         return Recollections(
-            reading.recollection(ranking, row, score, records[id_])
-            for row, score, id_ in chosen
-            if id_ in records
+            reading.recollections(ranking, chosen, beside, {each.id: each for each in found})
         )
 
     def _count_use(self, ranking: Ranking, rows: list[int], now: int, counts: bool) -> set[str]:

@@ -20,8 +20,12 @@ __all__ = [
     "date_cue",
     "is_date_word",
     "is_question",
+    "stated",
     "traits",
 ]
+
+
+_NEVER = r"(?!)"  # what a language that leaves a cue out is searched for
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Cues:
     first_person: str
     backchannel: str
     feeling: str
+    second_person: str = _NEVER
+    kin: str = _NEVER  # who belongs to somebody: relatives, friends, animals, colleagues
 
 
 ENGLISH = Cues(
@@ -48,6 +54,10 @@ ENGLISH = Cues(
     r"sounds good|no worries|you too|take care)\b",
     feeling=r"\b(love|hate|afraid|proud|happy|sad|angry|scared|excited|allergic|prefer|favou?rite|"
     r"enjoy|miss|worried)\w*",
+    second_person=r"\b(you|you're|you've|you'll|you'd|your|yours)\b",
+    kin=r"\b(mom|mum|mother|dad|father|parents?|sisters?|brothers?|sons?|daughters?|kids?|child|"
+    r"children|wife|husband|partner|girlfriend|boyfriend|friends?|family|aunt|uncle|cousins?|"
+    r"grand(ma|pa|mother|father|parents)|niece|nephew|dogs?|cats?|pets?|boss|colleagues?)\b",
 )
 CHINESE = Cues(
     question=r"[？?]\s*$|[吗嗎呢]\s*[？?。]?\s*$|(什么|什麼|谁|誰|哪里|哪裡|怎么|怎麼|为什么|"
@@ -59,6 +69,9 @@ CHINESE = Cues(
     backchannel=r"^\W*(好的?|嗯+|是的?|对|對|哈+|谢谢|謝謝|再见|再見|你好|没事|沒事|真的吗?|不错)"
     r"\W*$",
     feeling=r"喜欢|喜歡|爱|愛|讨厌|討厭|害怕|开心|開心|难过|難過|最爱|偏好|过敏|過敏|习惯|習慣",
+    second_person=r"你|您",
+    kin=r"妈|媽|爸|父|母|姐|妹|哥|弟|儿子|兒子|女儿|女兒|孩子|妻|丈夫|老公|老婆|朋友|家人|爷爷|爺爺|"
+    r"奶奶|外公|外婆|同事|同学|同學|狗|猫|貓",
 )
 LANGUAGES: tuple[Cues, ...] = (ENGLISH, CHINESE)
 """The languages that texts are read with; a user may add one through `traits(languages=)`."""
@@ -84,6 +97,8 @@ _DIGITS = "[一二三四五六七八九十]{1,3}"
 _CHINESE_DATE = re.compile(
     rf"(?:((?:19|20)\d\d)年)?(\d{{1,2}}|{_DIGITS})月(?:(\d{{1,2}}|{_DIGITS})[日号號])?"
 )
+_SENTENCE = re.compile(r"[^.!?。！？]+(?:[.!?。！？]+|$)")
+_QUOTE = re.compile('["“][^"”]{2,}["”]|《[^》]+》|「[^」]+」')
 _NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][a-z]+")
 
 
@@ -106,6 +121,9 @@ class Traits:
     feeling: bool
     number: bool
     names: int
+    second_person: bool = False
+    kin: bool = False
+    quote: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +159,17 @@ def traits(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> Traits:
         feeling=found["feeling"],
         number=any(character.isdigit() for character in text),
         names=len(set(_NAME.findall(text))),
+        second_person=found["second_person"],
+        kin=found["kin"],
+        quote=_QUOTE.search(text) is not None,
     )
+
+
+def stated(text: str) -> str:
+    """The sentences of `text` that do not end with a question mark."""
+    if "?" not in text and "？" not in text:
+        return text
+    return " ".join(each for each in _SENTENCE.findall(text) if each[-1] not in "?？")
 
 
 def is_question(text: str, languages: tuple[Cues, ...] = LANGUAGES) -> bool:

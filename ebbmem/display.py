@@ -22,6 +22,7 @@ __all__ = [
     "excerpt",
     "inert",
     "path",
+    "size",
     "span",
     "why",
 ]
@@ -89,6 +90,16 @@ def age(then: datetime, now: datetime) -> str:
     if abs(now - then) < timedelta(minutes=1):
         return "just now"
     return f"{span(now - then)} ago" if then < now else f"in {span(then - now)}"
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that leaves one to three digits before the point: "1.2 MB"."""
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1000.0, larger
+    return f"{value:.0f} {unit}" if unit == "B" or value >= 99.95 else f"{value:.1f} {unit}"
 
 
 def path(recollection: Recollection) -> str:

@@ -30,7 +30,7 @@ from ebbmem.importers import (
     sniff,
 )
 from ebbmem.policy import Policy
-from ebbmem.records import CHECKS, Memory, Namespace, check_fading
+from ebbmem.records import CHECKS, Memory, Namespace, check_fading, check_succession
 
 __all__ = ["FORMATS", "VERSION", "Batch", "Header", "export_file", "read_file", "write_jsonl"]
 
@@ -292,6 +292,9 @@ def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:
     if "status" in values and "faded_at" in values:
         with problems.at(number):
             check_fading(values["status"], values["faded_at"])
+    if "superseded_at" in values and "superseded_by" in values:
+        with problems.at(number):
+            check_succession(values["superseded_at"], values["superseded_by"])
     return values
 
 
@@ -316,8 +319,13 @@ def _time(name: str, value: object) -> datetime:
 
 
 _HEADER = ("format", "version", "namespace", "exported_at", "policy", "active_days")
-_OPEN_TIMES = ("last_reinforced_at", "fades_at", "faded_at", "expires_at")  # as text or null
-_SINCE_2 = {"keyed": False, "searchable": True, "expires_at": None}
+_OPEN_TIMES = (  # as text or null
+    *("last_reinforced_at", "fades_at", "faded_at", "expires_at", "superseded_at"),
+)
+_SINCE_2 = {
+    **{"keyed": False, "searchable": True, "expires_at": None},
+    **{"key": None, "superseded_at": None, "superseded_by": None},
+}
 
 
 def _plain(value: object) -> object:

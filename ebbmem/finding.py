@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem.asking import LANGUAGES, Asks, Vocabulary, asks
 from ebbmem.cues import DateCue, date_cue
+from ebbmem.currency import Wanted, wanted
 from ebbmem.embedding.base import Encoding
 from ebbmem.graph import Reached
 from ebbmem.snapshot import Snapshot
 from ebbmem.text import keywords
 
-__all__ = ["Found", "Question", "Ranking", "Signals"]
+__all__ = ["ByRow", "Found", "Question", "Ranking", "Signals"]
 
 Floats = NDArray[np.float64]
 
@@ -25,10 +28,40 @@ class Question:
     terms: tuple[str, ...]
     date: DateCue | None
     encoding: Encoding | None
+    now: Wanted | None = None
+    asks: Asks = field(default_factory=Asks)
 
     @classmethod
-    def of(cls, text: str, encoding: Encoding | None) -> Question:
-        return cls(tuple(keywords(text)), date_cue(text), encoding)
+    def of(
+        cls,
+        text: str,
+        encoding: Encoding | None,
+        languages: tuple[Vocabulary, ...] = LANGUAGES,
+    ) -> Question:
+        terms = tuple(keywords(text))
+        return cls(terms, date_cue(text), encoding, wanted(text, terms), asks(text, languages))
+
+
+class ByRow(Mapping[int, float]):
+    """Values (m,) of some rows (m,), ascending, by their number."""
+
+    __slots__ = ("_rows", "_values")
+
+    def __init__(self, rows: NDArray[np.int64], values: Floats) -> None:
+        self._rows = rows
+        self._values = values
+
+    def __getitem__(self, row: int) -> float:
+        at = int(np.searchsorted(self._rows, row))
+        if at == len(self._rows) or self._rows[at] != row:
+            raise KeyError(row)
+        return float(self._values[at])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows.tolist())
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +86,12 @@ class Signals:
     keyword: Floats
     coverage: Floats
     shared: Floats
+    rare: NDArray[np.bool_]
     ceiling: float
     similarity: Floats | None
     passage_keyword: Floats
     passage_similarity: Floats | None
-    interaction: dict[int, float] | None = None
+    interaction: Mapping[int, float] | None = None
 
     def best_passage(self, snapshot: Snapshot, row: int) -> int:
         first, last = int(snapshot.passage_start[row]), int(snapshot.passage_start[row + 1])
@@ -71,19 +105,23 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Everything a search found out, best first; `explain` reads it."""
+    """Everything a search found out, best first; `explain` reads it.
+
+    `eligible` are the rows that this recall may show.
+    """
 
     snapshot: Snapshot
     order: list[tuple[int, float]]
     strength: Floats
     hidden: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
+    eligible: NDArray[np.bool_]
     candidate: NDArray[np.bool_]
     related: NDArray[np.bool_]
     threshold: float
     signals: Signals
-    relevance: dict[int, float]
-    bonuses: dict[str, tuple[float, dict[int, float]]]
+    relevance: Mapping[int, float]
+    bonuses: dict[str, tuple[float, Mapping[int, float]]]
     reached: dict[int, Reached] = field(default_factory=dict)
 
     def at_least(self, score: float) -> Ranking:

@@ -33,6 +33,11 @@ class Growing:
         self._rows[self._size : self._size + len(values)] = values
         self._size += len(values)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes taken, spare room included."""
+        return self._rows.nbytes
+
     def view(self) -> NDArray[Any]:
         """The rows so far; what is appended later lies beyond it."""
         return self._rows[: self._size]

@@ -38,6 +38,14 @@ class PassageIndex:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        grown = (self.rows, self.spans, self._norms, self._ids, self._starts)
+        codes = 0 if self._codes is None else self._codes.nbytes
+        vectors = 0 if self.vectors is None else self.vectors.view().nbytes
+        return self.keywords.nbytes + codes + vectors + sum(each.nbytes for each in grown)
+
     def append(
         self, row: int, span: tuple[int, int], terms: Sequence[str], encoding: Encoding | None
     ) -> None:

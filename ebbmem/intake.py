@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,18 +15,20 @@ from itertools import repeat
 from ebbmem.arena import Arena
 from ebbmem.checks import check_fraction
 from ebbmem.clock import day_of, from_micros, to_micros
-from ebbmem.cues import traits
+from ebbmem.cues import Traits, stated, traits
 from ebbmem.embedding.base import Encoder, Encoding
 from ebbmem.errors import InvalidInput
+from ebbmem.lexical import idf
 from ebbmem.lifecycle import with_deadline
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memory
-from ebbmem.salience import importance, salience
+from ebbmem.salience import ASSISTANTS, Heard, importance, salience
 from ebbmem.store import Entry, Passage, state_of
 from ebbmem.text import keywords, passages, spoken
 
 __all__ = [
     "Progress",
+    "Weigher",
     "as_passages",
     "batches",
     "checked",
@@ -137,16 +140,17 @@ def entries(
     now: datetime,
 ) -> list[Entry]:
     """Drafts become memories: with an id, an importance, a time, and their passages."""
-    weigh = _Weigher(arena, policy)
+    weigh = Weigher(arena, policy)
     remaining = iter(encodings) if encodings is not None else repeat(None)
     made = []
     for draft, parts in zip(drafts, cut, strict=True):
         found = as_passages(parts, remaining)
-        weight = weigh(draft)
+        weight = weigh(draft, parts)
         memory = draft if isinstance(draft, Memory) else _memory(draft, weight, now)
         deadline = with_deadline(state_of(memory), policy).fades_at
         known = isinstance(draft, Memory)
-        made.append(Entry(_with_deadline(memory, deadline), found, imported=known))
+        replaced = () if isinstance(draft, Memory) else draft.supersedes
+        made.append(Entry(_with_deadline(memory, deadline), found, known, replaced))
     return made
 
 
@@ -171,35 +175,58 @@ def _memory(draft: Draft, weight: float, now: datetime) -> Memory:
         keyed=draft.keyed,
         searchable=draft.searchable,
         expires_at=draft.expires_at,
+        key=draft.key,
     )
 
 
-class _Weigher:
+class Weigher:
     """Importance of one draft after the other; each knows what was said before it."""
 
     def __init__(self, arena: Arena, policy: Policy) -> None:
         self._arena = arena
         self._policy = policy
         self._last: dict[str, tuple[bool, str | None]] = {}
+        self._heard: Counter[str] = Counter()  # by this call, which the arena has not seen
+        self._passages = 0
 
-    def __call__(self, draft: Draft | Memory) -> float:
-        answers = self._answers(draft)
-        found = traits(draft.text)
-        if draft.source is not None and draft.searchable:
-            self._last[draft.source] = (found.question, draft.speaker)
+    def __call__(self, draft: Draft | Memory, parts: Spans) -> float:
+        found, heard = self.read(draft, parts)
         if draft.importance is not None:
             return draft.importance
         if self._policy.salience is not None:
             content = check_fraction("salience", self._policy.salience(draft.text))
         else:
-            terms = keywords(draft.text)
-            content = salience(
-                found,
-                length=len(terms),
-                novelty=self._arena.novelty(terms),
-                answers=answers,
-            )
+            content = salience(found, heard)
         return importance(content, *self._policy.category(draft.category).importance)
+
+    def read(self, draft: Draft | Memory, parts: Spans) -> tuple[Traits, Heard]:
+        """What a draft says and how it is heard; it is then part of what was said before."""
+        found, told = traits(draft.text), keywords(draft.text)
+        outside = told if (said := stated(draft.text)) is draft.text else keywords(said)
+        new, rarity = self._rarity(list(dict.fromkeys(told)))
+        heard = Heard(
+            length=len(told),
+            stated=len(outside),
+            new=new,
+            rarity=rarity,
+            answers=self._answers(draft),
+            assistant=(draft.speaker or "").lower() in ASSISTANTS,
+        )
+        if draft.source is not None and draft.searchable:
+            self._last[draft.source] = (found.question, draft.speaker)
+        for part in spoken_parts(draft.speaker, draft.text, parts):
+            self._heard.update(set(keywords(part)))
+            self._passages += 1
+        return found, heard
+
+    def _rarity(self, told: Sequence[str]) -> tuple[int, float]:
+        """How many of these are new, and their mean idf as a share of a new one's."""
+        known, passages = self._arena.heard(told)
+        counts = [known[term] + self._heard[term] for term in told]
+        total = passages + self._passages
+        most = idf(0, total)
+        mean = sum(idf(count, total) for count in counts) / (len(counts) or 1)
+        return counts.count(0), mean / most
 
     def _answers(self, draft: Draft | Memory) -> bool:
         if draft.source is None or draft.position == 0:

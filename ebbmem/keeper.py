@@ -10,8 +10,16 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem import daily, lifecycle, reading
-from ebbmem.checks import check_count, check_flag, check_fraction, check_ids, check_label, is_number
+from ebbmem import census, daily, lifecycle, reading
+from ebbmem.checks import (
+    check_count,
+    check_flag,
+    check_fraction,
+    check_ids,
+    check_label,
+    check_text,
+    is_number,
+)
 from ebbmem.clock import day_of, from_micros, to_micros, utc
 from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
 from ebbmem.opening import Opened
@@ -36,7 +44,10 @@ class Keeper(Opened):
     # -- reading -----------------------------------------------------------------------------
 
     def get(self, id: str, *, include_faded: bool = False) -> Memory:
-        """One memory; raises `NotFound` if there is none or it has faded and was not asked for."""
+        """One memory; raises `NotFound` if there is none or it has faded and was not asked for.
+
+        What was superseded too: it was asked for by its id, and says what took its place.
+        """
         found = self._store.get(self.namespace, [check_label("id", id)])
         if not found:
             raise NotFound([id])
@@ -53,11 +64,15 @@ class Keeper(Opened):
         source: str | None = None,
         where: Where | None = None,
         include_faded: bool = False,
+        include_superseded: bool = False,
         limit: int | None = None,
         offset: int = 0,
         newest_first: bool = False,
     ) -> Memories:
-        """Memories by time of creation, then source and place in it; `where` as in `recall`."""
+        """Memories by time of creation, then source and place in it; `where` as in `recall`.
+
+        Like recall it leaves out what has faded and what was superseded, unless asked.
+        """
         if limit is not None:
             check_count("limit", limit, least=0)
         check_count("offset", offset, least=0)
@@ -66,6 +81,9 @@ class Keeper(Opened):
         if not include_faded:
             hidden = reading.hidden_ids(self._arena().snapshot(), self._now(), self.policy)
             ids = [id_ for id_ in ids if id_ not in hidden]
+        if not include_superseded:
+            replaced = self._arena().snapshot().superseded_ids()
+            ids = [id_ for id_ in ids if id_ not in replaced]
         if check_flag("newest_first", newest_first):
             ids.reverse()
         stop = None if limit is None else offset + limit
@@ -113,9 +131,15 @@ class Keeper(Opened):
 
     def stats(self) -> Stats:
         """The namespace in numbers."""
-        snapshot = self._arena().snapshot()
-        return reading.stats(
-            self.namespace, snapshot, self._now(), self.policy, str(self.fingerprint)
+        arena = self._arena()
+        return census.stats(
+            self.namespace,
+            arena.snapshot(),
+            self._now(),
+            self.policy,
+            str(self.fingerprint),
+            on_disk=self._store.size(),
+            in_memory=arena.nbytes,
         )
 
     def forecast(self, days: float = 30.0) -> Forecasts:
@@ -123,7 +147,10 @@ class Keeper(Opened):
         if not is_number(days) or not days >= 0:
             raise InvalidInput("days", f"must be a number of 0 or more, not {days!r}")
         snapshot = self._arena().snapshot()
-        due = reading.due_within(snapshot, self._now(), self.policy, days)
+        return self._forecasts(reading.due_within(snapshot, self._now(), self.policy, days))
+
+    def _forecasts(self, due: Sequence[tuple[str, float, int]]) -> Forecasts:
+        """With their records, as far as they are still there."""
         records = {
             each.id: each for each in self._store.get(self.namespace, [id_ for id_, *_ in due])
         }
@@ -142,16 +169,25 @@ class Keeper(Opened):
 
     # -- the life of a memory ----------------------------------------------------------------
 
-    def reinforce(self, ids: str | Iterable[str]) -> Memories:
-        """Count a use of what an agent really used; returns those for which it counted."""
-        now = self._now()
-        return self._modify(
-            ids,
+    def reinforce(self, ids: str | Iterable[str], *, query: str | None = None) -> Memories:
+        """Count a use of what an agent really used; returns those for which it counted.
+
+        Args:
+            query: what had been asked; with `Policy.sample_probes` it becomes a probe.
+        """
+        listed, now = check_ids(ids), self._now()
+        asked = None if query is None else check_text("query", query)
+        counted = self._modify(
+            listed,
             lambda state: lifecycle.reinforced(state, now, self.policy),
             None,
             day=day_of(now),
             now=now,
         )
+        if asked is not None and listed and self.policy.sample_probes:
+            most = self.policy.sample_probes
+            self._store.sample_probe(self.namespace, asked, listed, most=most, now=now)
+        return counted
 
     def pin(self, ids: str | Iterable[str]) -> Memories:
         """Never let them fade; what had faded comes back."""
@@ -232,9 +268,12 @@ class Keeper(Opened):
             return self._store.erase(self.namespace, ended, action="erase", now=now)
 
     def erase_all(self) -> int:
-        """Remove everything of this namespace and nothing else; returns how many."""
-        ids = self._store.select(self.namespace)
-        return self._store.erase(self.namespace, ids, action="erase", now=self._now()) if ids else 0
+        """Remove everything of this namespace and nothing else; returns how many memories."""
+        now = self._now()
+        with self._store.together():
+            ids = self._store.select(self.namespace)
+            self._store.clear_probes(self.namespace)
+            return self._store.erase(self.namespace, ids, action="erase", now=now) if ids else 0
 
     def link(self, a: str, b: str, *, weight: float = 1.0) -> None:
         """Join two memories: `weight` in (0, 1] of the activation passes between them."""
@@ -254,10 +293,8 @@ class Keeper(Opened):
     def prune(self, *, dry_run: bool = False) -> Pruned:
         """The daily pass, now: hide what has faded, let go what was hidden long enough."""
         now = self._now()
-        days = self._arena().active_days
-        if dry_run:
-            return daily.preview(self._store, self.namespace, self.policy, days, now)
-        return daily.run(self._store, self.namespace, self.policy, days, now)
+        act = daily.preview if dry_run else daily.run
+        return act(self._store, self._arena(), self.policy, now)
 
     # -- inside ------------------------------------------------------------------------------
 

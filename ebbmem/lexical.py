@@ -9,6 +9,7 @@ the idf of Lucene, which is never negative. Documents are passages, numbered fro
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -17,10 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "B", "KeywordIndex", "KeywordMatches", "Postings", "match"]
+__all__ = ["K1", "B", "KeywordIndex", "KeywordMatches", "Postings", "idf", "match"]
 
 K1 = 1.2
 B = 0.75
+
+_FEW, _RARE = 2, 0.02  # documents, or share of them: a term in no more than these is rare
 
 Floats = NDArray[np.float64]
 
@@ -43,12 +46,14 @@ class KeywordMatches:
     """How documents match a query: all arrays of length n.
 
     `scores` is BM25; `coverage` the idf share of the query's terms that a document holds,
-    in [0, 1]; `shared` how many of its distinct terms; `ceiling` what no score can reach.
+    in [0, 1]; `shared` how many of its distinct terms; `rare` whether one of them is in hardly
+    any other; `ceiling` what no score can reach.
     """
 
     scores: Floats
     coverage: Floats
     shared: Floats
+    rare: NDArray[np.bool_]
     ceiling: float
 
 
@@ -78,9 +83,16 @@ class KeywordIndex:
         self._lengths.append(len(terms))
         return number
 
-    def knows(self, term: str) -> bool:
-        """Whether any document ever held the term."""
-        return term in self._terms
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        lists = (*self._documents, *self._frequencies, self._lengths)
+        return sum(len(each) * each.itemsize for each in lists)
+
+    def frequency(self, term: str) -> int:
+        """How many documents ever held the term, in the sense of df."""
+        known = self._terms.get(term)
+        return 0 if known is None else len(self._documents[known])
 
     def select(self, terms: Sequence[str]) -> Postings:
         """Copies for the distinct terms of a query, in order; unknown terms have no documents."""
@@ -98,37 +110,52 @@ class KeywordIndex:
         return Postings(tuple(documents), tuple(frequencies), lengths)
 
 
+def idf(df: int, total: int) -> float:
+    """How much a term says that `df` of `total` documents hold; never below 0."""
+    return math.log1p((total - df + 0.5) / (df + 0.5))
+
+
 def match(
     postings: Postings,
     alive: NDArray[np.bool_],
     *,
     counted: Sequence[bool] | None = None,
+    telling: Sequence[bool] | None = None,
     k1: float = K1,
     b: float = B,
 ) -> KeywordMatches:
     """Score every document; those not `alive` score 0 and count for nothing.
 
-    `counted` says which of the distinct terms make up coverage; None is all.
+    `counted` says which of the distinct terms make up coverage, `telling` which can be rare;
+    None is all.
     """
     total = int(alive.sum())
     scores = np.zeros(len(alive))
     coverage = np.zeros(len(alive))
     shared = np.zeros(len(alive))
+    rare = np.zeros(len(alive), bool)
+    few = max(_FEW, _RARE * total)
     mean = float(postings.lengths[alive].mean()) if total else 1.0
     norms = k1 * (1.0 - b + b * postings.lengths / max(mean, 1e-9))
     everything = whole = 0.0
-    shares = [True] * len(postings.documents) if counted is None else counted
-    for documents, frequencies, counts in zip(
-        postings.documents, postings.frequencies, shares, strict=True
+    every = [True] * len(postings.documents)
+    for documents, frequencies, counts, tells in zip(
+        postings.documents, postings.frequencies, counted or every, telling or every, strict=True
     ):
         living = alive[documents]
         documents, frequencies = documents[living], frequencies[living]
         df = len(documents)
-        idf = float(np.log1p((total - df + 0.5) / (df + 0.5)))
-        everything += idf
-        whole += idf * counts
+        weight = idf(df, total)
+        everything += weight
+        whole += weight * counts
         if df:
-            scores[documents] += idf * frequencies * (k1 + 1.0) / (frequencies + norms[documents])
-            coverage[documents] += idf * counts
+            scores[documents] += (
+                weight * frequencies * (k1 + 1.0) / (frequencies + norms[documents])
+            )
+            coverage[documents] += weight * counts
             shared[documents] += 1.0
-    return KeywordMatches(scores, coverage / max(whole, 1e-9), shared, everything * (k1 + 1.0))
+            if tells and df <= few:
+                rare[documents] = True
+    return KeywordMatches(
+        scores, coverage / max(whole, 1e-9), shared, rare, everything * (k1 + 1.0)
+    )

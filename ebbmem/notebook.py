@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ebbmem.decay import half_life
-from ebbmem.display import inert, why
+from ebbmem.display import inert, size, why
 from ebbmem.records import Recollection
 
 if TYPE_CHECKING:  # they show themselves with what is here, so they lie above
@@ -51,13 +51,18 @@ def stats_html(stats: Stats) -> str:
     rows: list[tuple[object, object]] = [
         ("active", stats.active),
         ("faded", stats.faded),
+        ("superseded", stats.superseded),
         ("pinned", stats.pinned),
         ("under hold", stats.held),
         ("mean strength", "" if stats.mean_strength is None else _meter(stats.mean_strength)),
+        ("strengths", _bars(stats)),
         ("fading within a week", stats.fading_week),
+        ("fading within a month", stats.fading_month),
         ("recalls", stats.recalls),
         ("embedder", stats.embedder),
         ("timeline", stats.timeline),
+        ("on disk", size(stats.bytes_on_disk)),
+        ("in memory", size(stats.bytes_in_memory)),
         *((f"category {name}", count) for name, count in stats.by_category.items()),
     ]
     return _table(("namespace", " / ".join(stats.namespace)), rows)
@@ -98,6 +103,22 @@ def _meter(value: float) -> _Html:
         '<div style="width:5em;height:.7em;border:1px solid currentColor;display:inline-block">'
         f'<div style="width:{share:.0f}%;height:100%;background:currentColor;opacity:.6"></div>'
         f"</div> {value:.2f}"
+    )
+
+
+def _bars(stats: Stats) -> _Html:
+    """The histogram of strengths, weak to strong."""
+    most = max(*stats.histogram, 1)
+    drawn = "".join(
+        f'<rect x="{12 * index}" y="{30 - 30 * count / most:.1f}" width="10" '
+        f'height="{30 * count / most:.1f}"><title>{count}</title></rect>'
+        for index, count in enumerate(stats.histogram)
+    )
+    wide = 12 * len(stats.histogram)
+    return _Html(
+        f'<svg width="{wide}" height="31" role="img" fill="currentColor" '
+        f'aria-label="strengths from 0 to {stats.histogram_top:g}">{drawn}'
+        f'<line x1="0" x2="{wide}" y1="30.5" y2="30.5" stroke="currentColor"/></svg>'
     )
 
 

@@ -161,13 +161,14 @@ class Opened:
         return arena
 
     def _keep_policy(self) -> None:
-        """Store the policy, and work out every `fades_at` anew."""
+        """Store the policy, work out every `fades_at` anew, and let go what it does not sample."""
         policy = self.policy
         self._store.set_policy(
             self.namespace,
             policy.to_json(),
             edit=lambda state: lifecycle.with_deadline(state, policy),
         )
+        self._store.trim_probes(self.namespace, policy.sample_probes)
 
     def _settling(self, days: Sequence[int] | None = None) -> Callable[[State, int], State]:
         """Makes of a state what it is by now, though no pass has said so yet.
@@ -185,5 +186,4 @@ class Opened:
             return  # a clock that went back does not put the pass off
         self._pass_due = now + every
         if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
-            days = self._arena().active_days
-            daily.run(self._store, self.namespace, self.policy, days, now)
+            daily.run(self._store, self._arena(), self.policy, now)

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ebbmem import decay, notebook
-from ebbmem.checks import check_cosine, check_fraction, is_number
+from ebbmem.checks import (
+    check_cosine,
+    check_count,
+    check_flag,
+    check_fraction,
+    check_whole,
+    is_number,
+)
 from ebbmem.decay import DecayModel, EbbinghausDecay, PowerDecay
 from ebbmem.errors import InvalidInput, UnknownCategory
 from ebbmem.records import CATEGORIES, Category
@@ -38,6 +45,8 @@ class Policy:
         fade_below: strength under which a memory is hidden.
         purge_after: how long a faded memory stays restorable.
         on_fade: "hide" keeps it restorable, "erase" lets it go at once.
+        max_memories: how many may be active; what goes over makes the weakest fade, by strength
+            and salience, pinned ones never. None sets no limit.
         prune_every: the daily pass runs by itself at most this often.
         spacing: at most one reinforcement per memory and interval: massed repetition
             does not strengthen, and a retry is harmless.
@@ -45,8 +54,12 @@ class Policy:
             the best one's.
         ranking: "bonus" adds strength to relevance as a small bounded part; "product"
             multiplies them, which loses most old facts and is here because papers use it.
+        current_first: asked about the present, a newer statement of the same thing goes before an
+            older one; never with "product".
         min_similarity: cosine a memory without a shared word needs; None takes the
             embedder's own threshold.
+        sample_probes: how many of the questions named to `reinforce` are kept, the last ones,
+            to watch over recall; 0 keeps none, because they are private text.
         link_similarity: cosine from which two memories are neighbours in the graph.
         salience: text -> [0, 1] in place of the built-in estimate; not stored with the
             namespace, so give it again on opening.
@@ -63,11 +76,14 @@ class Policy:
     fade_below: float = 0.05
     purge_after: timedelta = timedelta(days=30)
     on_fade: Literal["hide", "erase"] = "hide"
+    max_memories: int | None = None
     prune_every: timedelta = timedelta(hours=24)
     spacing: timedelta = timedelta(minutes=10)
     reinforce_ratio: float = 0.5
     ranking: Literal["bonus", "product"] = "bonus"
+    current_first: bool = True
     min_similarity: float | None = None
+    sample_probes: int = 0
     link_similarity: float = 0.4
     salience: Callable[[str], float] | None = field(default=None, compare=False)
 
@@ -98,6 +114,10 @@ class Policy:
         if not isinstance(self.curve, DecayModel):
             raise InvalidInput("curve", f"must be a DecayModel, not {type(self.curve).__name__}")
         check_cosine("link_similarity", self.link_similarity)
+        check_flag("current_first", self.current_first)
+        check_whole("sample_probes", self.sample_probes)
+        if self.max_memories is not None:
+            check_count("max_memories", check_whole("max_memories", self.max_memories), least=1)
         if self.min_similarity is not None:
             check_cosine("min_similarity", self.min_similarity)
 

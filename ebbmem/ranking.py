@@ -1,11 +1,13 @@
 """From relevance to score: bounded bonuses, each multiplied by relevance. Pure.
 
-score = relevance * (1 + sum w_f * f) / (1 + sum w_f)        over the features in force
+score = relevance * exp(sum w_f * f) / max over the rows of exp(sum w_f * f)
 
-Every feature f lies in [0, 1], so the score does; a bonus can break ties and reorder what
-is close, and never carries an irrelevant item. A feature that a query or a store cannot
-have is left out of both sums and costs nothing. Conversational features act in proportion
-to how much the store looks like a conversation, which it measures on itself.
+Every feature f lies in [0, 1] and no weight is negative, so a score does not exceed its
+relevance: a bonus reorders what is close, and what is not relevant at all stays at 0. A feature
+that a query or a store cannot have is left out. Conversational features act in proportion to
+how much the store looks like a conversation, which it measures on itself. In logarithms this
+is a conditional logit (D. McFadden, 1974), so fitting the weights has one optimum;
+`scripts/fit_ranking.py` finds it.
 """
 
 from __future__ import annotations
@@ -16,20 +18,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem.asking import MARKS, NAMES, Asks
 from ebbmem.cues import DateCue
+from ebbmem.ranking_weights import FITTED
 
 __all__ = [
+    "ADJACENT",
     "FEATURES",
+    "STRENGTH",
     "WEIGHTS",
     "Evidence",
     "Feature",
     "Weights",
+    "best_of_source",
     "combined",
     "conversational",
     "date_match",
     "features",
-    "sessions",
-    "windowed",
+    "neighbours",
     "with_strength",
 ]
 
@@ -37,48 +43,70 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """The only place where ranking is tuned. Units: share of relevance at a full feature.
-
-    Set by hand on a coarse grid over seven LoCoMo conversations and five sets of facts and
-    companion chat, English and Chinese, so that no set loses; none is fitted to one of them.
+    """What a full feature does to the logarithm of a score: 0.7 doubles it.
 
     Attributes:
-        neighbours: relevance of the items said just before and after.
+        before: mean relevance of the two items said before.
+        after: relevance of the best of the two items said after.
         answer: relevance of the question that an item follows.
-        session: relevance of the best items of the same source.
-        coverage: idf share of the query's words held by the item or its neighbours.
-        date: the item lies on the date that the query names.
-        strength: what the forgetting curve left of it.
+        source: relevance of the best item of the same source.
+        window: late interaction with an item and those around it, piece by piece.
+        coverage: idf share of the query's words held by the item and its neighbours.
         statement: the item is not itself a question.
-        adjacent: activation that passes to an item said just before or after a hit.
+        length: how much it says.
+        opening: it is the first of its source, so nothing before it can speak for it.
+        date: it was said at the date that the query names.
+        time: it tells a time, and the query asks for one.
+        fits: it holds a name, place, number or reason, and the query asks for such.
+        role: it is of the one, assistant or human, whose words the query asks for.
+        speaker: it is the named speaker's, in the first person.
+        strength: what the forgetting curve left of it.
     """
 
-    neighbours: float = 0.8
-    answer: float = 1.0
-    session: float = 0.15
-    coverage: float = 0.3
-    date: float = 1.0
+    before: float = 0.0
+    after: float = 0.0
+    answer: float = 0.0
+    source: float = 0.0
+    window: float = 0.0
+    coverage: float = 0.0
+    statement: float = 0.0
+    length: float = 0.0
+    opening: float = 0.0
+    date: float = 0.0
+    time: float = 0.0
+    fits: float = 0.0
+    role: float = 0.0
+    speaker: float = 0.0
     strength: float = 0.05
-    statement: float = 0.3
-    adjacent: float = 0.3
 
 
-WEIGHTS = Weights()
+STRENGTH = 0.05
+"""Weight of strength. Not fitted: questions of evaluation data ask about old and new alike."""
+
+WEIGHTS = {name: Weights(**each, strength=STRENGTH) for name, each in FITTED.items()}
+"""By the best signal there is: "interaction", "similarity" or "keyword"."""
+
+ADJACENT = 0.3
+"""Share of its relevance that an item passes on to those said just before and after it."""
 
 LONG_SOURCE = 60  # items: beyond that a source is an archive, not a session
 SHORT_WORDS = 40  # words: a store of such messages is a chat
 LONG_WORDS = 120  # words: a store of such messages is not
+_FULL_LENGTH = 80  # words: what is longer does not say more that is asked for
+
+_BIT = {name: 1 << at for at, name in enumerate(MARKS)}
 
 
 def combined(relevance: Floats, features: dict[str, tuple[float, Floats]]) -> Floats:
     """Scores in [0, 1] from relevance and (weight, values in [0, 1]) of each feature."""
-    factor, most = np.ones(len(relevance)), 1.0
+    if not len(relevance):
+        return relevance
+    gain = np.zeros(len(relevance))
     for weight, values in features.values():
-        factor += weight * values
-        most += weight
-    return relevance * factor / most
+        gain += weight * values
+    return relevance * np.exp(gain - gain.max())
 
 
 def with_strength(relevance: Floats, strength: Floats, *, product: bool = False) -> Floats:
@@ -86,41 +114,54 @@ def with_strength(relevance: Floats, strength: Floats, *, product: bool = False)
     alive = _rounded(strength)
     if product:
         return relevance * alive
-    return combined(relevance, {"strength": (WEIGHTS.strength, alive)})
+    return relevance * np.exp(STRENGTH * (alive - 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What features are made of: (n,) arrays over a store, asked for `rows` (m,) of it.
+    """What features are made of, for the rows (m,) that are ranked. Arrays are (m,) unless said.
 
     Attributes:
-        rough: relevance by keywords and vector, 0 for rows that may not be shown.
-        previous, near: `windowed` of it.
-        coverage: idf share of the query's terms that a row holds.
-        before, after: neighbours in the same source, -1 none.
-        source: -1 none.
-        question: whether a row asks something.
+        rows: their numbers; `relevance`: of them.
+        near: (n + 1,) relevance of every row of the store that was looked at, else 0; the last
+            is 0, so that -1 reads nothing.
+        before, two_before, after, two_after: neighbours in the same source, -1 none.
+        source: -1 none; `source_size`: how many items it holds.
+        window: late interaction with the surroundings, in [0, 1]; None without token vectors.
+        coverage: (n + 1,) idf share of the query's terms that a row holds.
+        question: (n + 1,) whether a row asks something.
+        holds: marks as `ebbmem.asking` reads them; `names`: how many.
+        words: length.
+        assistant, speaker: whether it is an assistant's; the named speaker's. None where no item
+            or several speakers are.
         created: microseconds.
         strength: what the curve left.
-        eligible: rows that may be shown.
         conversational: how much the store looks like dialogue, in [0, 1].
-        date: what the query names.
+        date: what the query names; `asks`: what it wants.
     """
 
     rows: Ints
-    rough: Floats
-    previous: Floats
+    relevance: Floats
     near: Floats
-    coverage: Floats
     before: Ints
+    two_before: Ints
     after: Ints
+    two_after: Ints
     source: Ints
+    source_size: Ints
+    window: Floats | None
+    coverage: Floats
     question: NDArray[np.bool_]
+    holds: Ints
+    names: Ints
+    words: Ints
+    assistant: NDArray[np.bool_] | None
+    speaker: NDArray[np.bool_] | None
     created: Ints
     strength: Floats
-    eligible: NDArray[np.bool_]
     conversational: float
     date: DateCue | None
+    asks: Asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +172,7 @@ class Feature:
     conversational: bool = False
 
 
-def features(evidence: Evidence, weights: Weights = WEIGHTS) -> dict[str, tuple[float, Floats]]:
+def features(evidence: Evidence, weights: Weights) -> dict[str, tuple[float, Floats]]:
     """The features in force, each with its weight for this store."""
     found = {}
     for name, feature in FEATURES.items():
@@ -144,40 +185,92 @@ def features(evidence: Evidence, weights: Weights = WEIGHTS) -> dict[str, tuple[
     return found
 
 
-def _neighbours(evidence: Evidence) -> Floats:
-    return evidence.near[evidence.rows]
+def _before(evidence: Evidence) -> Floats:
+    near = evidence.near
+    return np.asarray(0.5 * (near[evidence.before] + near[evidence.two_before]))
+
+
+def _after(evidence: Evidence) -> Floats:
+    near = evidence.near
+    return np.asarray(np.maximum(near[evidence.after], near[evidence.two_after]))
 
 
 def _answer(evidence: Evidence) -> Floats:
-    asked = (evidence.before >= 0) & evidence.question[evidence.before]
-    return np.where(asked, evidence.previous, 0.0)[evidence.rows]
+    return np.where(evidence.question[evidence.before], evidence.near[evidence.before], 0.0)
 
 
-def _session(evidence: Evidence) -> Floats:
-    return sessions(evidence.rough, evidence.source, evidence.eligible)[evidence.rows]
+def _source(evidence: Evidence) -> Floats:
+    return best_of_source(evidence.relevance, evidence.source, evidence.source_size)
+
+
+def _window(evidence: Evidence) -> Floats | None:
+    return evidence.window
+
+
+def _coverage(evidence: Evidence) -> Floats | None:
+    own = evidence.coverage[evidence.rows]
+    if not own.any():
+        return None
+    around = (evidence.before, evidence.two_before, evidence.after, evidence.two_after)
+    best = np.maximum.reduce([evidence.coverage[each] for each in around])
+    return np.maximum(own, 0.8 * best)
 
 
 def _statement(evidence: Evidence) -> Floats:
     return (~evidence.question[evidence.rows]).astype(np.float64)
 
 
-def _coverage(evidence: Evidence) -> Floats | None:
-    if not evidence.coverage.any():
-        return None
-    around = windowed(evidence.coverage, evidence.before, evidence.after)[1]
-    share = 0.8 if evidence.conversational else 0.0  # of what the neighbours hold
-    return np.maximum(evidence.coverage, share * around)[evidence.rows]
+def _length(evidence: Evidence) -> Floats:
+    return np.minimum(np.log1p(evidence.words) / np.log1p(_FULL_LENGTH), 1.0)
+
+
+def _opening(evidence: Evidence) -> Floats:
+    return ((evidence.before < 0) & (evidence.after >= 0)).astype(np.float64)
 
 
 def _date(evidence: Evidence) -> Floats | None:
     if evidence.date is None:
         return None
-    fitting = date_match(evidence.date, evidence.created[evidence.rows])
+    fitting = date_match(evidence.date, evidence.created)
     return fitting if fitting.any() else None
 
 
+def _time(evidence: Evidence) -> Floats | None:
+    return _held(evidence, "time") if evidence.asks.time else None
+
+
+def _fits(evidence: Evidence) -> Floats | None:
+    asks = evidence.asks
+    found = ((evidence.holds & asks.wants) != 0).astype(np.float64)
+    if asks.names:
+        found = np.maximum(found, np.log1p(evidence.names) / np.log1p(NAMES))
+    if asks.time or asks.wants & _BIT["number"]:
+        lasting = _held(evidence, "number") * _held(evidence, "unit")
+        found = np.maximum(found, lasting)
+    if asks.feeling:
+        found = np.maximum(found, 0.5 * _held(evidence, "feeling"))
+    return found if found.any() else None
+
+
+def _role(evidence: Evidence) -> Floats | None:
+    if evidence.assistant is None or evidence.asks.role is None:
+        return None
+    wanted = evidence.asks.role == "assistant"
+    return (evidence.assistant == wanted).astype(np.float64)
+
+
+def _speaker(evidence: Evidence) -> Floats | None:
+    if evidence.speaker is None:
+        return None
+    return evidence.speaker * _held(evidence, "self")
+
+
 def _strength(evidence: Evidence) -> Floats:
-    return _rounded(evidence.strength[evidence.rows])
+    return _rounded(evidence.strength)
+
+
+def _held(evidence: Evidence, mark: str) -> Floats:
+    return ((evidence.holds & _BIT[mark]) != 0).astype(np.float64)
 
 
 def _rounded(strength: Floats) -> Floats:
@@ -186,12 +279,20 @@ def _rounded(strength: Floats) -> Floats:
 
 
 FEATURES = {
-    "neighbours": Feature(_neighbours, conversational=True),
+    "before": Feature(_before, conversational=True),
+    "after": Feature(_after, conversational=True),
     "answer": Feature(_answer, conversational=True),
-    "session": Feature(_session, conversational=True),
+    "source": Feature(_source, conversational=True),
+    "window": Feature(_window, conversational=True),
+    "coverage": Feature(_coverage, conversational=True),
     "statement": Feature(_statement, conversational=True),
-    "coverage": Feature(_coverage),
+    "length": Feature(_length, conversational=True),
+    "opening": Feature(_opening, conversational=True),
     "date": Feature(_date),
+    "time": Feature(_time, conversational=True),
+    "fits": Feature(_fits, conversational=True),
+    "role": Feature(_role),
+    "speaker": Feature(_speaker),
     "strength": Feature(_strength),
 }
 """Every bonus, by the name of its weight."""
@@ -218,31 +319,17 @@ def conversational(
     return short * float(alternating.sum()) / total
 
 
-def windowed(values: Floats, before: Ints, after: Ints) -> tuple[Floats, Floats]:
-    """(previous item's value, best of the neighbours within two), 0 where there is none."""
-    padded = np.append(values, 0.0)  # index -1 reads the zero
-    two_before = np.where(before >= 0, before[before], -1)
-    two_after = np.where(after >= 0, after[after], -1)
-    near = np.maximum(padded[before], padded[after])
-    far = np.maximum(padded[two_before], padded[two_after])
-    return padded[before], np.maximum(near, 0.85 * far)
+def neighbours(rows: Ints, step: Ints) -> Ints:
+    """(m,) who stands one step from some rows, -1 from -1 or where there is nobody."""
+    return np.where(rows >= 0, step[rows], -1)
 
 
-def sessions(values: Floats, sources: Ints, alive: NDArray[np.bool_]) -> Floats:
-    """For each item the mean of its source's three best values; 0 without a session."""
-    inside = np.flatnonzero(alive & (sources >= 0))
-    if not len(inside):
-        return np.zeros(len(values))
-    order = inside[np.lexsort((-values[inside], sources[inside]))]
-    ordered = sources[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    sizes = np.diff(np.append(starts, len(ordered)))
-    rank = np.arange(len(ordered)) - np.repeat(starts, sizes)
-    best = np.add.reduceat(np.where(rank < 3, values[order], 0.0), starts)
-    means = np.where(sizes <= LONG_SOURCE, best / np.minimum(sizes, 3), 0.0)
-    by_source = np.zeros(int(sources.max()) + 2)  # the last stays 0, for source -1
-    by_source[ordered[starts]] = means
-    return by_source[sources]
+def best_of_source(values: Floats, sources: Ints, sizes: Ints) -> Floats:
+    """(m,) the best value of the same source; 0 without one, or where it is an archive."""
+    best = np.zeros(int(sources.max(initial=-1)) + 2)  # the last stays 0, for source -1
+    inside = (sources >= 0) & (sizes <= LONG_SOURCE)
+    np.maximum.at(best, sources[inside], values[inside])
+    return best[np.where(inside, sources, -1)]
 
 
 def date_match(cue: DateCue, created: Ints) -> Floats:

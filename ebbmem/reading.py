@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import lifecycle
+from ebbmem.around import Beside
 from ebbmem.checks import check_ids, check_label
-from ebbmem.clock import DAY
+from ebbmem.clock import DAY, NEVER
 from ebbmem.conditions import condition
 from ebbmem.errors import InvalidInput
 from ebbmem.finding import Ranking
 from ebbmem.policy import Policy
 from ebbmem.ranking import with_strength
 from ebbmem.records import Memory, Namespace, Recollection, Step
-from ebbmem.results import Explanation, Ranked, Stats
+from ebbmem.results import Explanation, Ranked
 from ebbmem.snapshot import ACTIVE, FADED, Snapshot
 from ebbmem.store import MemoryStore, State
 
@@ -26,17 +27,19 @@ __all__ = [
     "Asked",
     "Filters",
     "Where",
+    "days_left",
     "due_within",
     "explained",
     "hidden_ids",
     "recollection",
+    "recollections",
     "reranked",
     "retention",
-    "stats",
     "used",
 ]
 
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Where = Mapping[str, Any] | Callable[[Memory], bool]
 """Conditions on metadata as `ebbmem.conditions` has them, or a function of the record."""
 
@@ -49,6 +52,8 @@ class Filters:
     source: str | None
     where: Where
     exclude: tuple[str, ...] = ()
+    as_of: int | None = None
+    superseded: bool = False
 
     @classmethod
     def of(
@@ -78,12 +83,14 @@ class Filters:
 
     def mask(self, store: MemoryStore, ns: Namespace) -> Callable[[Snapshot], Mask] | None:
         """(n,) rows that pass, for a snapshot; None lets everything through."""
-        if not (self.categories is not None or self.source or self.where or self.exclude):
+        everything = self.superseded and self.as_of is None
+        picky = self.categories is not None or self.source or self.where or self.exclude
+        if everything and not picky:
             return None
         matching = set(self._matching(store, ns)) if self.where else None
 
         def passing(snapshot: Snapshot) -> Mask:
-            rows = np.ones(len(snapshot.status), bool)
+            rows = self.told(snapshot)
             if self.categories is not None:
                 numbers = [snapshot.categories.index(name) for name in self.categories
                            if name in snapshot.categories]  # fmt: skip
@@ -97,6 +104,16 @@ class Filters:
             return rows
 
         return passing
+
+    def told(self, snapshot: Snapshot) -> Mask:
+        """(n,) rows that are current, or were at the time that is asked of."""
+        if not self.superseded:
+            return snapshot.current(self.as_of)
+        return np.asarray(snapshot.created <= (NEVER if self.as_of is None else self.as_of))
+
+    def past(self, now: int) -> bool:
+        """Whether the past is asked of."""
+        return self.as_of is not None and self.as_of < now
 
     def select(self, store: MemoryStore, ns: Namespace) -> list[str]:
         """Ids that pass, in the order of creation."""
@@ -126,11 +143,29 @@ class Asked:
     include_faded: bool
     min_similarity: float | None
     min_score: float
+    around: int | None = 0
 
 
-def recollection(
-    ranking: Ranking, row: int, score: float, memory: Memory, *, reinforced: bool = False
-) -> Recollection:
+def recollections(
+    ranking: Ranking,
+    chosen: Iterable[tuple[int, float]],
+    beside: Mapping[int, Beside],
+    records: Mapping[str, Memory],
+) -> Iterator[Recollection]:
+    """Rows of a ranking with their scores, and what was said around them, as far as it is there."""
+    ids = ranking.snapshot.ids
+
+    def known(rows: Iterable[int]) -> tuple[Memory, ...]:
+        return tuple(records[ids[row]] for row in rows if ids[row] in records)
+
+    for row, score in chosen:
+        if ids[row] in records:
+            before, after = map(known, beside.get(row, ((), ())))
+            found = recollection(ranking, row, score, records[ids[row]])
+            yield replace(found, before=before, after=after)
+
+
+def recollection(ranking: Ranking, row: int, score: float, memory: Memory) -> Recollection:
     """One row of a ranking, with its record."""
     found = ranking.found(row, score)
     start, stop = ranking.snapshot.spans[found.passage].tolist()
@@ -151,7 +186,6 @@ def recollection(
         ),
         passage=memory.text[start:stop],
         related=bool(ranking.related[row]) or bool(path),
-        reinforced=reinforced,
     )
 
 
@@ -176,7 +210,7 @@ def reranked(
 ) -> list[Ranked]:
     """What another index found of a snapshot's rows and has not faded, best first."""
     strength = snapshot.strengths(now, policy)
-    hidden = snapshot.hidden(strength, now, policy)
+    hidden = snapshot.hidden(strength, now, policy) | ~snapshot.current()
     known = {id_: row for id_ in relevance if (row := snapshot.row_of.get(id_)) is not None}
     shown = {id_: row for id_, row in known.items() if not hidden[row]}
     rows = np.array([*shown.values()], np.int64)
@@ -207,6 +241,8 @@ def explained(
         return _placed(ranking, row, rank, k, records)
     if not ranking.snapshot.searchable[row]:
         return Explanation(id=id_, outcome="filtered", reason="it is kept, but not searchable")
+    if (outdated := _outdated(ranking.snapshot, row, asked, records[id_])) is not None:
+        return outdated
     if not ranking.allowed[row]:
         return Explanation(
             id=id_, outcome="filtered", reason="the filters of this recall leave it out"
@@ -223,6 +259,21 @@ def explained(
         reason=_missed(ranking, row),
         recollection=recollection(ranking, row, 0.0, records[id_]),
     )
+
+
+def _outdated(snapshot: Snapshot, row: int, asked: Asked, record: Memory) -> Explanation | None:
+    """Why it does not tell of the time that is asked of; None if it does."""
+    as_of = asked.filters.as_of
+    if asked.filters.told(snapshot)[row]:
+        return None
+    if as_of is not None and snapshot.created[row] > as_of:
+        reason = f"it was said later, on {record.created_at:%Y-%m-%d}"
+        return Explanation(id=record.id, outcome="filtered", reason=reason)
+    heir = record.superseded_by
+    reason = f"{heir or 'what is forgotten by now'} took its place"
+    if record.superseded_at is not None:
+        reason += f" on {record.superseded_at:%Y-%m-%d}"
+    return Explanation(id=record.id, outcome="superseded", reason=reason, superseded_by=heir)
 
 
 def _placed(
@@ -281,47 +332,31 @@ def due_within(
     snapshot: Snapshot, now: int, policy: Policy, days: float
 ) -> list[tuple[str, float, int]]:
     """(id, strength, earliest instant of fading) of what can fade within `days`, soonest first."""
-    lifetimes = policy.lifetime(snapshot.base_rates(policy), snapshot.importance, snapshot.count)
-    elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
-    ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
-    left = np.where(snapshot.pinned, np.inf, np.maximum(lifetimes - elapsed, 0.0) + ahead)
-    ends = (snapshot.expires - now) / DAY
-    soonest = np.minimum(left, ends)
+    left, ends = days_left(snapshot, now, policy)
     strength = snapshot.strengths(now, policy)
-    mortal = (snapshot.status == ACTIVE) & ~snapshot.hidden(strength, now, policy)
     due = [
         (
             snapshot.ids[row],
             float(strength[row]),
             int(snapshot.expires[row]) if ends[row] <= left[row] else now + int(left[row] * DAY),
         )
-        for row in np.flatnonzero(mortal & (soonest <= days))
+        for row in np.flatnonzero(np.minimum(left, ends) <= days)
     ]
     return sorted(due, key=lambda each: (each[2], each[0]))
 
 
-def stats(ns: Namespace, snapshot: Snapshot, now: int, policy: Policy, embedder: str) -> Stats:
-    """One namespace in numbers."""
-    alive = snapshot.alive()
-    strength = snapshot.strengths(now, policy)
-    faded = snapshot.hidden(strength, now, policy)
-    active = alive & ~faded
-    numbers = np.bincount(snapshot.category[alive], minlength=len(snapshot.categories))
-    return Stats(
-        namespace=ns,
-        active=int(active.sum()),
-        faded=int(faded.sum()),
-        pinned=int((alive & snapshot.pinned).sum()),
-        held=int((alive & snapshot.held).sum()),
-        by_category={
-            name: int(count)
-            for name, count in zip(snapshot.categories, numbers, strict=True)
-            if count
-        },
-        mean_strength=float(strength[active].mean()) if active.any() else None,
-        fading_week=len(due_within(snapshot, now, policy, 7.0)),
-        recalls=int(snapshot.count[alive].sum()),
-        embedder=embedder,
-        timeline=policy.timeline,
-        conversational=snapshot.conversational,
+def days_left(snapshot: Snapshot, now: int, policy: Policy) -> tuple[Floats, Floats]:
+    """(n,) days until each row can fade by its strength, and by the end that was set.
+
+    Infinite where it cannot, or has already.
+    """
+    lifetimes = policy.lifetime(snapshot.base_rates(policy), snapshot.importance, snapshot.count)
+    elapsed = lifecycle.elapsed_days(snapshot.started, now, policy, snapshot.active_days)
+    ahead = np.maximum(snapshot.started - now, 0) / DAY  # said in the future
+    hidden = snapshot.hidden(snapshot.strengths(now, policy), now, policy)
+    over = (snapshot.status != ACTIVE) | hidden
+    left = np.maximum(lifetimes - elapsed, 0.0) + ahead
+    return (
+        np.where(over | snapshot.pinned, np.inf, left),
+        np.where(over, np.inf, (snapshot.expires - now) / DAY),
     )

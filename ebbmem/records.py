@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 from ebbmem.checks import (
     check_flag,
     check_fraction,
+    check_ids,
     check_label,
     check_metadata,
     check_text,
@@ -34,6 +35,7 @@ __all__ = [
     "Status",
     "Step",
     "check_fading",
+    "check_succession",
 ]
 
 Namespace = tuple[str, ...]
@@ -101,6 +103,8 @@ class Draft:
             writing under an id that is there rewrites that record.
         searchable: False keeps and lists it, but no query finds it.
         expires_at: when it fades in any case, pinned or not.
+        key: names what it is about, such as "home": of one key only the newest is current.
+        supersedes: ids of what it takes the place of.
     """
 
     text: str
@@ -116,10 +120,14 @@ class Draft:
     keyed: bool = False
     searchable: bool = True
     expires_at: datetime | None = None
+    key: str | None = None
+    supersedes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, check in _DRAFT_CHECKS.items():
             object.__setattr__(self, name, check(name, getattr(self, name)))
+        if self.id in self.supersedes:
+            raise InvalidInput("supersedes", f"names {self.id!r} itself")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +135,11 @@ class Memory:
     """One memory as the store holds it. Its strength is not here: it follows from these.
 
     Every field is checked as that of a `Draft` is; times become UTC, metadata is copied.
+
+    Attributes:
+        key: what it is about, if that was named.
+        superseded_at: when another record took its place; None while it is current.
+        superseded_by: which that is; None also once that is forgotten.
     """
 
     id: str
@@ -148,11 +161,15 @@ class Memory:
     keyed: bool = False
     searchable: bool = True
     expires_at: datetime | None = None
+    key: str | None = None
+    superseded_at: datetime | None = None
+    superseded_by: str | None = None
 
     def __post_init__(self) -> None:
         for name, check in CHECKS.items():
             object.__setattr__(self, name, check(name, getattr(self, name)))
         check_fading(self.status, self.faded_at)
+        check_succession(self.superseded_at, self.superseded_by)
 
     @classmethod
     def read(cls, **fields: Any) -> Self:
@@ -168,6 +185,12 @@ def check_fading(status: Status, faded_at: datetime | None) -> None:
     if (status == "faded") != (faded_at is not None):
         wanted = "a time" if status == "faded" else "None"
         raise InvalidInput("faded_at", f"must be {wanted} when the status is {status!r}")
+
+
+def check_succession(superseded_at: datetime | None, superseded_by: str | None) -> None:
+    """What has a successor has the time of it; the successor itself may be forgotten by now."""
+    if superseded_by is not None and superseded_at is None:
+        raise InvalidInput("superseded_at", "must be a time where superseded_by is an id")
 
 
 Check = Callable[[str, object], Any]
@@ -208,6 +231,9 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "keyed": check_flag,
         "searchable": check_flag,
         "expires_at": _optional(_time),
+        "key": _optional(check_label),
+        "superseded_at": _optional(_time),
+        "superseded_by": _optional(check_label),
     }
 )
 """What each field of a `Memory` must be: (name, value) -> the value to keep."""
@@ -217,6 +243,7 @@ _DRAFT_CHECKS: Mapping[str, Check] = {
     "importance": _optional(check_fraction),
     "at": _optional(_time),
     "id": _optional(check_label),
+    "supersedes": lambda name, value: tuple(check_ids(value, name)),
     **{
         name: CHECKS[name]
         for name in (
@@ -228,6 +255,7 @@ _DRAFT_CHECKS: Mapping[str, Check] = {
             "keyed",
             "searchable",
             "expires_at",
+            "key",
         )
     },
 }
@@ -261,11 +289,14 @@ class Recollection:
         similarity: cosine of the best passage with the query in [-1, 1]; None without vectors.
         interaction: late-interaction share in [0, 1]; None without token vectors.
         keyword: BM25 share of the best passage in [0, 1].
-        bonuses: what each bounded feature added to the factor on relevance.
+        bonuses: what each bounded feature added to the factor on relevance; under "current" what
+            changing places with another statement of the same thing added to the score.
         via: the path from a direct hit, that one first, when it came through the graph, else empty.
         passage: the best passage of a long text, else the text.
         related: False for what only fills a place, as `min_similarity=-1` asks for.
         reinforced: whether this recall counted for it.
+        before, after: what was said around it in its source, in the order said, where it was
+            found directly and `around` asked for it.
     """
 
     memory: Memory
@@ -280,3 +311,5 @@ class Recollection:
     passage: str = field(repr=False)
     related: bool = True
     reinforced: bool = False
+    before: tuple[Memory, ...] = field(default=(), repr=False)
+    after: tuple[Memory, ...] = field(default=(), repr=False)

@@ -11,12 +11,19 @@ from ebbmem import notebook
 from ebbmem.records import Memory, Namespace, Recollection
 
 __all__ = [
+    "Advice",
+    "Advices",
     "AuditEntry",
     "AuditTrail",
     "Explanation",
     "Forecast",
     "Forecasts",
     "Imported",
+    "Probe",
+    "ProbeAnswer",
+    "ProbeRun",
+    "ProbeRuns",
+    "Probes",
     "Pruned",
     "Ranked",
     "Recollections",
@@ -59,14 +66,16 @@ class Explanation:
         rank: its place from 1, where it was ranked.
         recollection: its parts, where it was scored.
         better: what took the places, best first, where it was outscored.
+        superseded_by: what took its place in life, where that is why it is left out.
     """
 
     id: str
-    outcome: Literal["recalled", "outscored", "not a candidate", "filtered", "faded"]
+    outcome: Literal["recalled", "outscored", "not a candidate", "filtered", "faded", "superseded"]
     reason: str
     rank: int | None = None
     recollection: Recollection | None = None
     better: tuple[Recollection, ...] = ()
+    superseded_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +113,79 @@ class AuditEntry:
     id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A question, and the memories that ought to come to mind for it.
+
+    Attributes:
+        kind: "given" by the user, or "sampled" from what was reinforced; see
+            `Policy.sample_probes`.
+    """
+
+    number: int
+    question: str
+    expected: tuple[str, ...]
+    kind: Literal["given", "sampled"]
+    added_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeAnswer:
+    """What became of the expected memories of one probe: ids, each in one of three."""
+
+    number: int
+    found: tuple[str, ...]
+    hidden: tuple[str, ...]
+    missed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRun:
+    """All probes asked at one moment, and the size of the store then.
+
+    Attributes:
+        k: places that an expected memory could take.
+        asked: how many probes there were.
+        found: sum over them of the share of expected memories among the first k.
+        hidden: the same of those that no query finds: they had faded or were superseded.
+        active, faded, mean_strength: as in `Stats`.
+        answers: one a probe, in the run itself; the history keeps the sums.
+    """
+
+    at: datetime
+    k: int
+    asked: int
+    found: float
+    hidden: float
+    active: int
+    faded: int
+    mean_strength: float | None
+    answers: tuple[ProbeAnswer, ...] = ()
+
+    @property
+    def recall(self) -> float | None:
+        """Recall at k in [0, 1]: the mean share that was found; None without probes."""
+        return self.found / self.asked if self.asked else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """Something to change, in words, with the numbers that say so.
+
+    Attributes:
+        code: what it is about, one word for programs; see `ebbmem.advice`.
+    """
+
+    code: str
+    text: str
+    numbers: Mapping[str, float]
+
+
 Forecasts: TypeAlias = list[Forecast]
 AuditTrail: TypeAlias = list[AuditEntry]  # aliases: a class with a method `list` needs the names
+Probes: TypeAlias = list[Probe]
+ProbeRuns: TypeAlias = list[ProbeRun]
+Advices: TypeAlias = list[Advice]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +193,18 @@ class Stats:
     """One namespace in numbers, at one moment.
 
     Attributes:
-        active: memories that recall can find; `faded` the hidden ones.
+        active: memories that recall can find; `faded` the hidden ones; `superseded` those
+            that have not faded, but another took the place of.
         mean_strength: of the active ones; None without any.
-        fading_week: active ones that fade within seven days if nobody uses them.
+        fading_week: active ones that fade within seven days if nobody uses them;
+            `fading_month` within thirty.
         recalls: reinforcements counted so far, over all memories.
         conversational: how much the store looks like dialogue, in [0, 1].
+        histogram: active ones by strength, in ten equal bins of [0, `histogram_top`].
+        histogram_top: the cap of the policy; without one, the greatest strength.
+        median_age: days, on the policy's timeline, since the active ones were said.
+        bytes_on_disk: of the whole file, its log included.
+        bytes_in_memory: of the arrays that answer for this namespace.
     """
 
     namespace: Namespace
@@ -132,6 +219,13 @@ class Stats:
     embedder: str
     timeline: str
     conversational: float
+    superseded: int = 0
+    fading_month: int = 0
+    histogram: tuple[int, ...] = (0,) * 10
+    histogram_top: float = 1.0
+    median_age: float | None = None
+    bytes_on_disk: int = 0
+    bytes_in_memory: int = 0
 
     def _repr_html_(self) -> str:
         return notebook.stats_html(self)

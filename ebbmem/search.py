@@ -7,6 +7,7 @@ the graph connects with the best of those; it fills places and never outscores i
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,26 +17,32 @@ from numpy.typing import NDArray
 from ebbmem import lexical
 from ebbmem.arena import Arena
 from ebbmem.cues import is_date_word
-from ebbmem.finding import Question, Ranking, Signals
+from ebbmem.evidence import gathered, late_interaction, surroundings
+from ebbmem.finding import ByRow, Question, Ranking, Signals
 from ebbmem.graph import Edge, Reached, spread
 from ebbmem.lexical import Postings
 from ebbmem.policy import Policy
-from ebbmem.ranking import WEIGHTS, Evidence, Weights, combined, features, windowed
-from ebbmem.relevance import idf_weights, max_sim, mixed, scaled
+from ebbmem.ranking import ADJACENT, WEIGHTS, Weights, combined, date_match, features
+from ebbmem.refresh import with_current_first
+from ebbmem.relevance import mixed, scaled
 from ebbmem.snapshot import Snapshot
 from ebbmem.text import is_pair
 
 __all__ = ["ENOUGH_WORDS", "SHORTLIST", "search"]
 
 Floats = NDArray[np.float64]
+Scores = Mapping[int, float]
 Ints = NDArray[np.int64]
 
-SHORTLIST = 200
-"""Candidates that late interaction scores again, best first by keywords and vector."""
+SHORTLIST = 160
+"""Candidates that are scored in full, the most promising by keywords and vector."""
 
 ENOUGH_WORDS = 0.3
 """Idf share of the question's words with which a single one makes a candidate."""
 
+_BEST = ("keyword", "similarity", "interaction")  # signals, the best last
+_BEFORE, _AFTER = 0.4, 0.3  # of a neighbour in a dialogue, what speaks for a closer look
+_UPPER = 0.75  # of a namespace's similarities to a query: what is under it fills no place
 _SEEDS = 5  # best direct hits from which activation spreads
 _QUANTILE = 0.95  # of a namespace's own similarities: what unrelated memories do not reach
 _GUESS = 0.2  # that cosine, where nothing is known of the embedder yet
@@ -54,7 +61,7 @@ def search(
     unrelated: float | None = None,
     allowed: Callable[[Snapshot], NDArray[np.bool_]] | None = None,
     include_faded: bool = False,
-    weights: Weights = WEIGHTS,
+    weights: Weights | None = None,
 ) -> Ranking:
     """Rank one namespace for one question.
 
@@ -64,6 +71,7 @@ def search(
             from the namespace.
         allowed: the caller's filters: (n,) rows that they let through.
         include_faded: also what has faded.
+        weights: in place of the fitted ones.
     """
     snapshot, postings = arena.view(question.terms)
     alive = snapshot.alive()
@@ -74,26 +82,54 @@ def search(
     signals = _signals(snapshot, postings, question)
     background = _background(snapshot, unrelated)
     threshold = background if min_similarity is None else min_similarity
-    candidate = eligible & _related(signals, threshold)
+    found = eligible & _related(signals, threshold)
     usual = background if policy.min_similarity is None else policy.min_similarity
-    related = candidate if threshold >= usual else candidate & _related(signals, usual)
+    related = found if threshold >= usual else found & _related(signals, usual)
+    candidate = found
+    if found.any():
+        candidate = found | (eligible & _beside_related(signals, eligible, min_similarity))
     base = Ranking(
-        snapshot, [], strength, hidden, passing, candidate, related, threshold, signals, {}, {}
+        snapshot,
+        [],
+        strength,
+        hidden,
+        passing,
+        eligible,
+        candidate,
+        related,
+        threshold,
+        signals,
+        {},
+        {},
     )
     if not candidate.any():
         return base
-    return _ranked(arena, base, question, eligible, policy, k, background, weights)
+    ranking = _ranked(arena, base, question, eligible, policy, k, background, weights)
+    if policy.ranking == "product" or not policy.current_first:
+        return ranking
+    return with_current_first(ranking, question.now, postings, background)
 
 
 def _related(signals: Signals, threshold: float) -> NDArray[np.bool_]:
-    """Round one: similar enough, or sharing enough of the question's words.
+    """Round one: similar enough, or sharing enough of the question's words, or a rare one.
 
-    One common word of several is how anything answers anything; a single CJK character too.
+    One common word of several is how anything answers anything; a single CJK character too. By
+    itself it finds nothing; beside something that is related it may fill a place.
     """
-    shared = (signals.shared >= 2.0) | (signals.coverage >= ENOUGH_WORDS)
+    shared = (signals.shared >= 2.0) | (signals.coverage >= ENOUGH_WORDS) | signals.rare
     if signals.similarity is None:
         return shared
     return shared | (signals.similarity >= threshold)
+
+
+def _beside_related(
+    signals: Signals, eligible: NDArray[np.bool_], min_similarity: float | None
+) -> NDArray[np.bool_]:
+    """What may fill a place where something related was found, if nobody set a threshold."""
+    weak = signals.keyword > 0.0
+    if signals.similarity is None or min_similarity is not None:
+        return weak
+    return weak | (signals.similarity >= np.quantile(signals.similarity[eligible], _UPPER))
 
 
 def _ranked(
@@ -104,67 +140,77 @@ def _ranked(
     policy: Policy,
     k: int,
     background: float,
-    weights: Weights,
+    weights: Weights | None,
 ) -> Ranking:
     snapshot = base.snapshot
     first = _first_round(base, eligible, background)
-    rough = np.where(eligible, mixed(first), 0.0)
-    previous, near = windowed(rough, snapshot.before, snapshot.after)
-    worth = rough + 0.5 * snapshot.conversational * near
-    rows = _shortlist(base, worth, max(SHORTLIST, k))
-    mix = {name: values[rows] for name, values in first.items()}
-    pool = _with_background(rows, rough, eligible)
-    interaction = _interaction(arena, snapshot, question, pool)
-    if interaction is not None:
-        mix["interaction"] = scaled(interaction, interaction)[np.isin(pool, rows)]
-    relevance = mixed(mix)
-    chosen = replace(weights, strength=weights.strength if policy.ranking == "bonus" else 0.0)
-    evidence = Evidence(
-        rows=rows,
-        rough=rough,
-        previous=previous,
-        near=near,
-        coverage=base.signals.coverage,
-        before=snapshot.before,
-        after=snapshot.after,
-        source=snapshot.source,
-        question=snapshot.question,
-        created=snapshot.created,
-        strength=base.strength,
-        eligible=eligible,
-        conversational=snapshot.conversational,
-        date=question.date,
-    )
+    rough = np.where(eligible, np.mean(list(first.values()), axis=0), 0.0)
+    rows = _shortlist(base, _promise(snapshot, question, rough), max(SHORTLIST, k))
+    around = surroundings(snapshot, rows) if snapshot.conversational > 0.0 else rows[:0]
+    pool = _with_background(np.union1d(rows, around[eligible[around]]), rough, eligible)
+    mix = {name: values[pool] for name, values in first.items()}
+    late = late_interaction(arena, snapshot, question, pool)
+    if late is not None:
+        mix["interaction"] = scaled(late.scores, late.scores)
+    own = np.zeros(len(snapshot.status) + 1)  # the last is that of nobody, -1
+    own[pool] = mixed(mix)
+    ranked = np.union1d(rows, around[eligible[around]])
+    relevance, evidence = gathered(base, question, ranked, pool, own, late)
+    chosen = WEIGHTS[max(mix, key=_BEST.index)] if weights is None else weights
+    if policy.ranking == "product":
+        chosen = replace(chosen, strength=0.0)
     bonuses = features(evidence, chosen)
     scores = combined(relevance, bonuses)
     if policy.ranking == "product":
-        scores = scores * np.clip(base.strength[rows], 0.0, 1.0)
-    direct = _by_row(rows, scores)
-    reached = _spread(
+        scores = scores * np.clip(evidence.strength, 0.0, 1.0)
+    worth = dict(zip(ranked.tolist(), scores.tolist(), strict=True))
+    direct = {row: worth[row] for row in rows.tolist()}
+    floor = heapq.nlargest(k, direct.values())[-1] if len(direct) >= k else 0.0
+    beside = _beside(snapshot, worth, direct, floor)
+    reached = beside | _spread(
         direct,
+        floor,
         lambda active, floor: arena.edges(
             snapshot,
             active,
             least=max(policy.link_similarity, background + _LINKED * (1.0 - background)),
             unrelated=max(background, 0.0),
-            adjacent=weights.adjacent * snapshot.conversational,
+            adjacent=ADJACENT * snapshot.conversational,
             floor=floor,
         ),
         eligible,
-        k,
     )
     return replace(
         base,
         order=_ordered(snapshot, direct, reached),
         signals=replace(
-            base.signals, interaction=None if interaction is None else _by_row(pool, interaction)
+            base.signals, interaction=None if late is None else ByRow(pool, late.scores)
         ),
-        relevance=_by_row(rows, relevance),
+        relevance=ByRow(ranked, relevance),
         bonuses={
-            name: (weight, _by_row(rows, values)) for name, (weight, values) in bonuses.items()
+            name: (weight, ByRow(ranked, values)) for name, (weight, values) in bonuses.items()
         },
         reached=reached,
     )
+
+
+def _beside(snapshot: Snapshot, worth: Scores, direct: Scores, floor: float) -> dict[int, Reached]:
+    """What was found for what was said around it: never above the hit it comes with."""
+    found = {}
+    for row, score in worth.items():
+        if row in direct or score <= floor:
+            continue
+        ways = []
+        for step in (snapshot.before, snapshot.after):
+            one = int(step[row])
+            two = int(step[one]) if one >= 0 else -1
+            ways += [(direct[way[0]], way) for way in ((one,), (two, one)) if way[0] in direct]
+        if ways:
+            most, way = max(ways, key=lambda each: (each[0], -len(each[1])))
+            weight = ADJACENT * snapshot.conversational
+            edges = tuple(Edge(to, "adjacent", weight) for to in (*way[1:], row))
+            found[row] = Reached(min(score, most), way[0], edges)
+    return found
 
 
 def _first_round(
@@ -183,6 +229,16 @@ def _first_round(
             at_least=max(base.threshold, background, 0.0),
         )
     return first
+
+
+def _promise(snapshot: Snapshot, question: Question, rough: Floats) -> Floats:
+    """(n,) what a row may be worth once more is known of it: its neighbours and date count."""
+    known = np.append(rough, 0.0)  # -1 reads the zero
+    share = snapshot.conversational
+    worth = rough + share * (_BEFORE * known[snapshot.before] + _AFTER * known[snapshot.after])
+    if question.date is not None:
+        worth = worth * (1.0 + date_match(question.date, snapshot.created))
+    return np.asarray(worth)
 
 
 def _shortlist(base: Ranking, worth: Floats, limit: int) -> Ints:
@@ -210,11 +266,13 @@ def _ordered(
 ) -> list[tuple[int, float]]:
     """Best first; equals go to what was found directly, then to what is older."""
     scores = {**direct, **{row: each.activation for row, each in reached.items()}}
-
-    def place(row: int) -> tuple[float, bool, int, str]:
-        return (-scores[row], row in reached, int(snapshot.created[row]), snapshot.ids[row])
-
-    return [(row, scores[row]) for row in sorted(scores, key=place)]
+    rows = list(scores)
+    created = snapshot.created[rows].tolist()
+    places = [
+        (-scores[row], row in reached, at, snapshot.ids[row], row)
+        for row, at in zip(rows, created, strict=True)
+    ]
+    return [(row, -score) for score, *_, row in sorted(places)]
 
 
 def _signals(snapshot: Snapshot, postings: Postings, question: Question) -> Signals:
@@ -227,6 +285,10 @@ def _signals(snapshot: Snapshot, postings: Postings, question: Question) -> Sign
         postings,
         snapshot.living_passages(),
         counted=counted if any(counted) else None,  # pairs repeat what their characters say
+        telling=[
+            len(term) > 1 and not (dated and is_date_word(term))
+            for term in dict.fromkeys(question.terms)
+        ],
     )
     similarity = by_passage = None
     index, vectors = snapshot.index, snapshot.vectors
@@ -238,6 +300,7 @@ def _signals(snapshot: Snapshot, postings: Postings, question: Question) -> Sign
         snapshot.best_passages(matches.scores),
         snapshot.best_passages(matches.coverage),
         snapshot.best_passages(matches.shared),
+        snapshot.best_passages(matches.rare),
         matches.ceiling,
         similarity,
         matches.scores,
@@ -245,37 +308,18 @@ def _signals(snapshot: Snapshot, postings: Postings, question: Question) -> Sign
     )
 
 
-def _interaction(arena: Arena, snapshot: Snapshot, question: Question, rows: Ints) -> Floats | None:
-    """Late interaction of the best passage of each row, (m,); None without token vectors."""
-    encoding, pieces = question.encoding, snapshot.pieces
-    if encoding is None or encoding.tokens is None or pieces is None or not len(rows):
-        return None
-    codes = encoding.tokens.codes.astype(np.float32)
-    if not len(codes):
-        return None
-    query = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-6)
-    frequency = arena.piece_frequency(encoding.tokens.ids)
-    weights = idf_weights(frequency, int(snapshot.living_passages().sum()))
-    first, last = snapshot.passage_start[rows], snapshot.passage_start[rows + 1]
-    counts = last - first
-    offsets = np.cumsum(counts) - counts
-    chosen = np.repeat(first - offsets, counts) + np.arange(int(counts.sum()))
-    return np.asarray(np.maximum.reduceat(max_sim(query, weights, pieces, chosen), offsets))
-
-
 def _spread(
-    direct: dict[int, float],
+    direct: Scores,
+    floor: float,
     edges_of: Callable[[Mapping[int, float], float], Mapping[int, Sequence[Edge]]],
     eligible: NDArray[np.bool_],
-    k: int,
 ) -> dict[int, Reached]:
     """What the graph adds to the direct hits, or lifts among them; nothing is ever lowered.
 
     What may not be shown does not conduct either.
     """
-    best = sorted(direct, key=lambda row: (-direct[row], row))
-    seeds = {row: direct[row] for row in best[:_SEEDS] if direct[row] > 0.0}
-    floor = direct[best[k - 1]] if len(best) >= k else 0.0
+    best = heapq.nsmallest(_SEEDS, direct, key=lambda row: (-direct[row], row))
+    seeds = {row: direct[row] for row in best if direct[row] > 0.0}
 
     def visible(active: Mapping[int, float]) -> dict[int, list[Edge]]:
         return {
@@ -310,7 +354,3 @@ def _zero_based(values: Floats, pool: Ints) -> Floats:
     """BM25 in [0, 1]: no shared word is nothing, the best match is all."""
     top = float(values[pool].max()) if len(pool) else 0.0
     return values / top if top > 0.0 else np.zeros(len(values))
-
-
-def _by_row(rows: Ints, values: Floats) -> dict[int, float]:
-    return dict(zip(rows.tolist(), values.tolist(), strict=True))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem.lifecycle import elapsed_days
+from ebbmem.clock import NEVER
+from ebbmem.lifecycle import claims, elapsed_days
 from ebbmem.policy import Policy
 from ebbmem.relevance import Pieces
+from ebbmem.salience import salience_of
 from ebbmem.vectors import VectorIndex
 
 __all__ = ["ACTIVE", "FADED", "GONE", "Snapshot"]
@@ -25,8 +28,9 @@ class Snapshot:
     """n rows (memories) and p passages, numbered in the order they came, dead ones included.
 
     Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
-    where there is none. `started` is the later of creation and reinforcement, `reinforced`
-    the last counted one or -1, `expires` the end that was set or one beyond all time.
+    where there is none, `marks` what `ebbmem.currency` reads in a text. `started` is the later of creation and reinforcement, `reinforced`
+    the last counted one or -1, `expires` the end that was set and `superseded` when another
+    took the place, or beyond all time.
     `passage_start` has n + 1 entries; `spans` (p, 2) are character offsets. `ids` may have
     grown since; only the first n belong here. Rows of another `generation` are numbered anew.
     """
@@ -38,6 +42,7 @@ class Snapshot:
     conversational: float
     categories: tuple[str, ...]
     sources: dict[str, int]
+    speakers: tuple[str, ...]
     created: Ints
     started: Ints
     reinforced: Ints
@@ -46,6 +51,7 @@ class Snapshot:
     status: Ints
     pinned: NDArray[np.bool_]
     expires: Ints
+    superseded: Ints
     searchable: NDArray[np.bool_]
     held: NDArray[np.bool_]
     category: Ints
@@ -53,6 +59,11 @@ class Snapshot:
     before: Ints
     after: Ints
     question: NDArray[np.bool_]
+    marks: Ints
+    holds: Ints
+    names: Ints
+    length: Ints
+    speaker: Ints
     passage_row: Ints
     passage_start: Ints
     spans: Ints
@@ -82,6 +93,36 @@ class Snapshot:
         """(n,) rows that recall does not show at these strengths: faded by the pass, or by now."""
         over = (~self.pinned & (strengths < policy.fade_below)) | (self.expires <= now)
         return np.asarray((self.status == FADED) | ((self.status == ACTIVE) & over))
+
+    def current(self, as_of: int | None = None) -> NDArray[np.bool_]:
+        """(n,) rows whose place nobody took; or that were said, and had theirs, at an instant."""
+        if as_of is None:
+            return np.asarray(self.superseded == NEVER)
+        return np.asarray((self.created <= as_of) & (self.superseded > as_of))
+
+    def superseded_ids(self) -> set[str]:
+        """Of the memories whose place another took."""
+        return {self.ids[row] for row in np.flatnonzero(~self.current()).tolist()}
+
+    def weakest(
+        self, now: int, policy: Policy, count: int, *, recent: int = 0, said: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """At most `count` ids that may fade, with their `lifecycle.claim`, the smallest first.
+
+        What has faded by now or was superseded goes before all others; after them, if at all,
+        the `recent` ones that were made or used last, and then what is named as `said`.
+        """
+        strengths = self.strengths(now, policy)
+        ranges = np.array([policy.category(name).importance for name in self.categories])
+        low, high = ranges.reshape(-1, 2)[self.category].T
+        claim = claims(strengths, salience_of(self.importance, low, high), self.count)
+        rows = np.flatnonzero((self.status == ACTIVE) & ~self.pinned)
+        turn = np.ones(len(self.status), np.int8)
+        turn[rows[np.argsort(self.started[rows], kind="stable")[max(len(rows) - recent, 0) :]]] = 2
+        turn[self.hidden(strengths, now, policy) | (self.superseded != NEVER)] = 0
+        turn[[self.row_of[id_] for id_ in said if id_ in self.row_of]] = 3
+        first = np.lexsort((self.started[rows], claim[rows], turn[rows]))[:count]
+        return [(self.ids[row], float(claim[row])) for row in rows[first]]
 
     def vector(self, row: int | None) -> NDArray[np.float32] | None:
         """(d,) unit mean over the passages of a row; None where it has none."""

@@ -10,12 +10,22 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import Stemmer
 
-__all__ = ["CJK", "PARTING", "count_words", "is_pair", "keywords", "passages", "spoken", "words"]
+__all__ = [
+    "CJK",
+    "PARTING",
+    "count_words",
+    "is_pair",
+    "keywords",
+    "passages",
+    "spoken",
+    "terms",
+    "words",
+]
 
 PASSAGE_WORDS = 80
 """Longest passage in words; late interaction and small encoders lose the rest of longer ones."""
@@ -81,13 +91,21 @@ def words(text: str) -> list[str]:
 
 def keywords(text: str) -> list[str]:
     """Terms for a keyword index, with repetitions: stems without stop words, CJK units."""
-    terms: list[str] = []
-    for word in words(text):
-        if _IS_CJK.match(word):
-            terms.extend(_cjk_terms(word))
-        elif word not in _STOP_WORDS:
-            terms.append(_stem(word[:_LONGEST_TERM]))
-    return terms
+    return terms(words(text))
+
+
+def terms(heard: Iterable[str]) -> list[str]:
+    """The same of words that `words` gave."""
+    found: list[str] = []
+    for word in heard:
+        if word.isascii():
+            if word not in _STOP_WORDS:
+                found.append(_stem(word[:_LONGEST_TERM]))
+        elif _IS_CJK.match(word):
+            found.extend(_cjk_terms(word))
+        else:
+            found.append(_stem(word[:_LONGEST_TERM]))
+    return found
 
 
 def is_pair(term: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any, Self, TypeVar
 
-from ebbmem import intake, lifecycle
+from ebbmem import daily, intake, lifecycle
 from ebbmem.checks import (
     check_flag,
     check_fraction,
@@ -21,7 +21,7 @@ from ebbmem.checks import (
 from ebbmem.clock import day_of, from_micros
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Encoded
-from ebbmem.errors import Held, InvalidInput
+from ebbmem.errors import Held, InvalidInput, NotFound
 from ebbmem.intake import Progress
 from ebbmem.keeper import Keeper
 from ebbmem.records import Draft, Memories, Memory, Metadata, Namespace
@@ -53,11 +53,18 @@ class Writer(Keeper):
         keyed: bool = False,
         searchable: bool = True,
         expires_at: datetime | None = None,
+        key: str | None = None,
+        supersedes: str | Iterable[str] = (),
     ) -> Memory:
         """Keep a text; see `Draft` for the arguments. The same text again is one record.
 
+        Args:
+            key: what was current under it is superseded: kept, and left out of recall. An older
+                text said again under its key is current again.
+            supersedes: ids of what is superseded besides.
+
         Raises:
-            InvalidInput, EmbeddingError, Held, StoreError: nothing was written.
+            InvalidInput, NotFound, EmbeddingError, Held, StoreError: nothing was written.
         """
         draft = self._draft(
             text,
@@ -73,6 +80,8 @@ class Writer(Keeper):
             keyed=keyed,
             searchable=searchable,
             expires_at=expires_at,
+            key=key,
+            supersedes=supersedes,
         )
         return self.remember_many([draft])[0]
 
@@ -162,7 +171,23 @@ class Writer(Keeper):
     def _checked(self, drafts: Iterable[Draft | Memory | str]) -> list[Draft | Memory]:
         """What can be kept, by a policy that knows what others registered meanwhile."""
         items = intake.listed(drafts)
-        return self._knowing(lambda policy: intake.checked(items, policy))
+        checked = self._knowing(lambda policy: intake.checked(items, policy))
+        self._require_superseded(checked)
+        return checked
+
+    def _require_superseded(self, items: Sequence[Draft | Memory]) -> None:
+        """Refuse to supersede what is not there, here or earlier in the batch, or itself."""
+        named = {id_ for each in items if isinstance(each, Draft) for id_ in each.supersedes}
+        if not named:
+            return
+        there = {each.id for each in self._store.get(self.namespace, sorted(named))}
+        for each, same in zip(items, self._store.same(self.namespace, items), strict=True):
+            wanted = each.supersedes if isinstance(each, Draft) else ()
+            if missing := [id_ for id_ in wanted if id_ not in there]:
+                raise NotFound(missing)
+            if same in wanted:
+                raise InvalidInput("supersedes", f"names {same!r}, which says the same")
+            there |= {each.id} if each.id is not None else set()
 
     def _made(
         self,
@@ -236,8 +261,10 @@ class Writer(Keeper):
 
     def _settled(self, added: list[Added], made: list[Entry], now: int) -> Memories:
         """After the commit: the arena learns, the records are read, the daily pass runs."""
-        self._arena()
+        arena = self._arena()
         ids = list(dict.fromkeys(each.id for each in added))
+        if self._maintain:
+            daily.make_room(self._store, arena, self.policy, now, said=ids)
         found = {each.id: each for each in self._store.get(self.namespace, ids)}
         self._run_daily_pass(now)
         return [  # as it was written, if somebody erased it in this moment

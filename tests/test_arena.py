@@ -425,12 +425,12 @@ def test_a_reader_older_than_the_tombstones_starts_over(store: SQLiteStore) -> N
         assert_same(arena, caught_up(Arena(store, NS)))
 
 
-def test_a_word_is_new_until_the_namespace_hears_it(store: SQLiteStore) -> None:
+def test_words_are_counted_by_the_passages_that_held_them(store: SQLiteStore) -> None:
     arena = Arena(store, NS)
-    add(store, entry("tea", "m1"))
+    add(store, entry("tea", "m1"), entry("teas", "m2"), entry("sun", "m3"))
     caught_up(arena)
-    assert arena.novelty(["tea", "milk", "milk"]) == 0.5
-    assert arena.novelty([]) == 0.0
+    assert arena.heard(["tea", "sun", "milk"]) == ({"tea": 2, "sun": 1, "milk": 0}, 3)
+    assert arena.heard([]) == ({}, 3)
 
 
 def test_what_follows_a_question_of_somebody_else_is_an_answer(store: SQLiteStore) -> None:

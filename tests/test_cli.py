@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
-from ebbmem import __version__
+from ebbmem import Draft, __version__
 from ebbmem.bank import MemoryBank  # after the skip
 from ebbmem.cli.app import app
 from ebbmem.cli.doctor import wal_reset_affected
@@ -115,6 +115,19 @@ def test_recall_in_json_is_the_list_with_its_parts(cli: Cli) -> None:
     assert found["memory"]["id"] == id_
     assert found["reinforced"] is True
     assert {"score", "strength", "similarity", "keyword", "bonuses", "via"} <= set(found)
+
+
+def test_recall_shows_what_was_said_around_if_asked(cli: Cli) -> None:
+    talk = [("Ann", "where is the key"), ("Bob", "under the mat"), ("Ann", "thanks")]
+    for speaker, text in talk:
+        cli.id(text, "--source", "s", "--speaker", speaker)
+    said = cli("recall", "mat", "-k", "1", "--around", "1").split("\n")
+    assert said[1:4] == ["     Ann: where is the key", "   under the mat", "     Ann: thanks"]
+    [found] = cli.json("recall", "mat", "-k", "1", "--around", "1")
+    assert [each["text"] for each in found["before"]] == ["where is the key"]
+    assert [each["text"] for each in found["after"]] == ["thanks"]
+    assert "Ann" not in cli("recall", "mat", "-k", "1")
+    cli.error("recall", "mat", "--around", "11", code=2)
 
 
 def test_recall_that_finds_nothing_says_so_and_is_no_error(cli: Cli) -> None:
@@ -404,6 +417,101 @@ def test_the_wal_reset_bug_is_known_by_version(version: str, affected: bool) -> 
     assert wal_reset_affected(version) is affected
 
 
+def test_stats_draw_the_strengths_and_give_advice(cli: Cli) -> None:
+    cli("remember", "tabs", "--importance", "0.55")
+    said = cli("stats")
+    assert "\n0.5 to 0.6\t1\n" in said
+    assert said.count(" to ") == 10
+    for name in ("superseded        0", "and in a month    1", "on disk", "in memory"):
+        assert name in said
+    found = cli.json("stats")
+    assert (found["histogram"], found["advice"]) == ([0, 0, 0, 0, 0, 1, 0, 0, 0, 0], [])
+
+
+def test_advice_stands_under_the_stats(cli: Cli) -> None:
+    clock = ManualClock(utc_now() - timedelta(days=8))
+    with MemoryBank.open(cli.db, namespace="default", embedder="hashing", clock=clock) as bank:
+        bank.remember_many(Draft(text=f"note {n}", importance=0.9) for n in range(20))
+    assert "\n\nunused: None of 20 memories was ever reinforced" in cli("stats")
+    assert [each["code"] for each in cli.json("stats")["advice"]] == ["unused"]
+
+
+def test_probes_are_added_listed_asked_and_removed(cli: Cli) -> None:
+    id_ = cli.id("I prefer tabs over spaces")
+    assert cli("probe", "add", "tabs or spaces?", id_[:35]) == "probe 1: tabs or spaces?\n"
+    assert cli("probe", "list") == f"1\tgiven\ttabs or spaces?\t{id_}\n"
+    assert cli("probe") == "recall@5  100%\n1 question, 1 active and 0 faded memories\n"
+    assert cli("probe", "-k", "3").startswith("recall@3  100%\n")
+    assert cli("probe", "remove", "1") == "probe 1 removed\n"
+    assert "no probes yet" in cli("probe", "list")
+    times = [line.split("\t") for line in cli("probe", "history").splitlines()]
+    assert [each[1:5] for each in times] == [["@5 100%", "1", "1", "0"], ["@3 100%", "1", "1", "0"]]
+
+
+def test_a_probe_names_what_it_missed_and_how_it_went_before(cli: Cli) -> None:
+    id_ = cli.id("I prefer tabs over spaces")
+    cli("probe", "add", "tabs or spaces?", id_)
+    cli("probe")
+    cli("forget", id_)
+    said = cli("probe")
+    assert said.startswith("recall@5  0%, 100% before\n")
+    assert f"   1  tabs or spaces?  ({id_} hidden)\n" in said
+    assert "probes-fading: 100%" in said
+    found = cli.json("probe")
+    assert (found["recall"], found["answers"][0]["hidden"]) == (0.0, [id_])
+
+
+def test_without_probes_asking_them_says_how_to_add_one(cli: Cli) -> None:
+    cli.id("tabs")
+    assert cli("probe") == "no probes yet; `ebbmem probe add QUESTION ID` keeps one\n"
+    assert cli.json("probe")["recall"] is None
+
+
+def test_the_shared_options_may_stand_behind_a_command_of_a_group(cli: Cli) -> None:
+    id_ = cli.id("tabs", "-n", "bob")
+    cli("probe", "add", "tabs?", id_, "-n", "bob")
+    assert len(cli.json("probe", "list", "-n", "bob")) == 1
+    assert len(json.loads(cli("probe", "-n", "bob", "list", "--json"))) == 1
+    assert cli.json("probe", "-n", "bob")["asked"] == 1
+    assert cli.json("probe")["asked"] == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [(("remove", "7"), 1), (("add", "tabs?", "none"), 1), (("remove", "x"), 2), (("-k", "0"), 2)],
+    ids=str,
+)
+def test_a_probe_that_cannot_be_is_one_sentence(cli: Cli, args: Sequence[str], code: int) -> None:
+    cli.id("tabs")
+    assert cli.error("probe", *args, code=code).count("\n") == 1
+
+
+def test_probes_make_no_file(cli: Cli) -> None:
+    for args in ((), ("list",), ("history",), ("add", "tabs?", "id"), ("remove", "1")):
+        assert "no memory at" in cli.error("probe", *args)
+    assert not cli.db.exists()
+
+
+def test_reinforcing_may_name_the_question(cli: Cli) -> None:
+    id_ = cli.id("tabs")
+    with MemoryBank.open(cli.db, namespace="default", policy=Policy(sample_probes=3)):
+        pass
+    cli("reinforce", id_, "--query", "what do I prefer?")
+    [probe] = cli.json("probe", "list")
+    assert (probe["question"], probe["kind"]) == ("what do I prefer?", "sampled")
+
+
+def test_a_report_is_written_once_and_over_it_only_when_forced(cli: Cli, tmp_path: Path) -> None:
+    cli.id("tabs")
+    file = tmp_path / "report.html"
+    assert cli("report", str(file)) == f"written to {file}\n"
+    assert file.read_text("utf-8").startswith("<!doctype html>")
+    before = file.read_bytes()
+    assert "--force writes over it" in cli.error("report", str(file))
+    assert file.read_bytes() == before
+    assert cli.json("report", str(file), "--force") == {"file": str(file)}
+
+
 # --- ids may be cut short
 
 
@@ -505,6 +613,7 @@ READERS = {
     "export": (),
     "backup": (),
     "reembed": (),
+    "report": (),
 }
 """Command -> what stands before its last argument."""
 

@@ -11,6 +11,7 @@ import ebbmem
 
 NAMES = [
     "CATEGORIES",
+    "Advice",
     "AsyncMemoryBank",
     "AuditEntry",
     "Category",
@@ -33,6 +34,9 @@ NAMES = [
     "NotFound",
     "Policy",
     "PowerDecay",
+    "Probe",
+    "ProbeAnswer",
+    "ProbeRun",
     "Pruned",
     "Ranked",
     "Recollection",

@@ -149,6 +149,9 @@ BAD_VALUES: list[tuple[str, Any]] = [
     *(("keyed", bad) for bad in (None, 1, "yes")),
     *(("searchable", bad) for bad in (None, 1, "yes")),
     *(("expires_at", bad) for bad in (0, "2026-01-01", datetime(2026, 1, 1))),
+    *(("key", bad) for bad in (7, "", "a\nb")),
+    *(("superseded_at", bad) for bad in (0, "2026-01-01", datetime(2026, 1, 1))),
+    *(("superseded_by", bad) for bad in (7, "", "a\nb")),
 ]
 
 

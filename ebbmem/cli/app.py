@@ -185,12 +185,14 @@ app = typer.Typer(
 
 
 def command(
-    name: str, *, bank: bool = True
+    name: str, *, bank: bool = True, on: typer.Typer | None = None
 ) -> Callable[[Callable[Concatenate[Shell, P], None]], Callable[..., None]]:
     """Make a function a command: it gets a `Shell`, its options the shared ones behind them.
 
     Args:
+        name: a blank one is what the group itself does when no command of it is named.
         bank: False leaves out the options that say which memory is meant.
+        on: the group it belongs to; None is the app itself.
     """
 
     def decorate(function: Callable[Concatenate[Shell, P], None]) -> Callable[..., None]:
@@ -200,7 +202,9 @@ def command(
         def invoke(ctx: typer.Context, **given: Any) -> None:
             options = _options(**{each: given.pop(each) for each in shared})
             before = ctx.obj if isinstance(ctx.obj, Options) else Options()
-            function(Shell(options.or_else(before)), **given)  # type: ignore[call-arg]
+            ctx.obj = options.or_else(before)
+            if ctx.invoked_subcommand is None:
+                function(Shell(ctx.obj), **given)  # type: ignore[call-arg]
 
         _, *own = inspect.signature(function, eval_str=True).parameters.values()
         first = inspect.Parameter(
@@ -219,7 +223,8 @@ def command(
         # typer reads both: the parameters here, the types of Annotated there.
         invoke.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         invoke.__annotations__ = {each.name: each.annotation for each in parameters}
-        app.command(name)(invoke)
+        group = app if on is None else on
+        (group.command(name) if name else group.callback(invoke_without_command=True))(invoke)
         return invoke
 
     return decorate

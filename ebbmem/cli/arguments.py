@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from ebbmem.bank import MemoryBank
 
 __all__ = [
+    "AsOf",
     "Category",
     "Id",
     "Ids",
     "IncludeFaded",
+    "IncludeSuperseded",
     "MinSimilarity",
     "Query",
     "Source",
@@ -45,6 +47,13 @@ Where = Annotated[
     typer.Option("--where", metavar="KEY=VALUE", help="Only with this metadata; repeatable."),
 ]
 IncludeFaded = Annotated[bool, typer.Option("--faded", help="Faded ones too.")]
+IncludeSuperseded = Annotated[
+    bool, typer.Option("--superseded", help="What another took the place of, too.")
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="What was current then: ISO 8601 with a zone."),
+]
 MinSimilarity = Annotated[
     float | None, typer.Option(help="Least cosine, in place of the embedder's threshold.")
 ]
@@ -69,7 +78,7 @@ def _full_id(bank: MemoryBank, given: str) -> str:
     except NotFound:
         if len(given) < _SHORTEST:
             return given
-    known = (each.id for each in bank.list(include_faded=True))
+    known = (each.id for each in bank.list(include_faded=True, include_superseded=True))
     found = [each for each in known if each.startswith(given)]
     if len(found) > 1:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
@@ -79,7 +88,7 @@ def _full_id(bank: MemoryBank, given: str) -> str:
     return found[0] if found else given
 
 
-def read_time(value: str | None) -> datetime | None:
+def read_time(value: str | None, name: str = "at") -> datetime | None:
     """ISO 8601; whether it carries a zone is the library's to check."""
     if value is None:
         return None
@@ -87,7 +96,7 @@ def read_time(value: str | None) -> datetime | None:
         return datetime.fromisoformat(value)
     except ValueError:
         raise InvalidInput(
-            "at", f"must be a time like 2026-03-04T08:47:00Z, not {value!r}"
+            name, f"must be a time like 2026-03-04T08:47:00Z, not {value!r}"
         ) from None
 
 

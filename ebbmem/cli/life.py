@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -13,8 +13,9 @@ from ebbmem.cli import arguments as args
 from ebbmem.cli.app import Shell, command
 from ebbmem.cli.output import Output, plain, shade
 from ebbmem.clock import utc_now
-from ebbmem.display import age, bar, excerpt, inert
+from ebbmem.display import age, bar, excerpt, inert, size
 from ebbmem.records import Memory
+from ebbmem.results import Stats
 
 __all__ = [
     "erase",
@@ -30,13 +31,20 @@ __all__ = [
 
 
 @command("reinforce")
-def reinforce(shell: Shell, ids: args.Ids) -> None:
+def reinforce(
+    shell: Shell,
+    ids: args.Ids,
+    *,
+    query: Annotated[
+        str | None, typer.Option(help="What had been asked, for a policy that samples probes.")
+    ] = None,
+) -> None:
     """Count memories as used.
 
     One that was used within the spacing of the policy does not count again.
     """
     with shell.bank() as bank:
-        counted = bank.reinforce(args.full_ids(bank, ids))
+        counted = bank.reinforce(args.full_ids(bank, ids), query=query)
     _report(shell.output, "reinforced", counted, none="none counted: they were used just now")
 
 
@@ -128,7 +136,8 @@ def prune(
     """
     with shell.bank(maintain=False) as bank:  # or opening would leave nothing to report
         done = bank.prune(dry_run=dry_run)
-        left = {each.id: each for each in bank.list(include_faded=True)}
+        everything = bank.list(include_faded=True, include_superseded=True)
+        left = {each.id: each for each in everything}
         named = [left[id_] for id_ in done.faded if id_ in left]
     out = shell.output
     verb = "would be " if dry_run else ""
@@ -173,24 +182,48 @@ def forecast(
 
 @command("stats")
 def stats(shell: Shell) -> None:
-    """A namespace in numbers."""
+    """A namespace in numbers, and what they advise."""
     with shell.bank() as bank:
-        found = bank.stats()
+        found, advice = bank.stats(), bank.advice()
     out = shell.output
     rows = [
         ("namespace", "/".join(found.namespace)),
         ("active", found.active),
         ("faded", found.faded),
+        ("superseded", found.superseded),
         ("pinned", found.pinned),
         ("under hold", found.held),
         *((name, count) for name, count in sorted(found.by_category.items())),
         ("mean strength", "-" if found.mean_strength is None else f"{found.mean_strength:.3f}"),
         ("fading in a week", found.fading_week),
+        ("and in a month", found.fading_month),
         ("recalls", found.recalls),
         ("embedder", found.embedder),
         ("timeline", found.timeline),
+        ("on disk", size(found.bytes_on_disk)),
+        ("in memory", size(found.bytes_in_memory)),
     ]
-    out.result(found, lambda: out.pairs(rows))
+
+    def show() -> None:
+        out.pairs(rows)
+        if found.active:
+            out.line()
+            out.table(("strength", "memories"), list(_bins(out, found)))
+        for each in advice:
+            out.line()
+            out.line(f"{each.code}: {each.text}")
+
+    out.result({**plain(found), "advice": advice}, show)
+
+
+def _bins(out: Output, found: Stats) -> Iterator[tuple[str, Text]]:
+    """A row for each bin of the histogram, with a bar for eyes."""
+    most, step = max(found.histogram), found.histogram_top / len(found.histogram)
+    for index, count in enumerate(found.histogram):
+        low = index * step
+        drawn = bar(count / most, width=40).rstrip("░") if out.for_eyes else ""
+        colour = shade(low / found.histogram_top) if count else "dim"
+        yield f"{low:.1f} to {low + step:.1f}", Text(f"{drawn} {count}".lstrip(), colour)
 
 
 def _confirm(question: str) -> None:

@@ -44,6 +44,13 @@ def remember(
     metadata: Annotated[
         str | None, typer.Option(metavar="JSON", help="An object of your own.")
     ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="What it is about: of one key only the newest is current.")
+    ] = None,
+    supersedes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="What it takes the place of; may be repeated."),
+    ] = None,
 ) -> None:
     """Remember a text.
 
@@ -60,6 +67,8 @@ def remember(
             at=when,
             pinned=pinned,
             metadata=extra,
+            key=key,
+            supersedes=args.full_ids(bank, supersedes or ()),
         )
         document = with_strength(bank, memory)
     out = shell.output
@@ -76,10 +85,15 @@ def recall(
     source: args.Source = None,
     where: args.Where = None,
     include_faded: args.IncludeFaded = False,
+    include_superseded: args.IncludeSuperseded = False,
+    as_of: args.AsOf = None,
     reinforce: Annotated[
         bool, typer.Option("--reinforce/--no-reinforce", help="Whether what is used strengthens.")
     ] = True,
     min_similarity: args.MinSimilarity = None,
+    around: Annotated[
+        int, typer.Option(min=0, max=10, help="So many said before and after each, too.")
+    ] = 0,
 ) -> None:
     """What comes to mind, best first, and why."""
     with shell.bank() as bank:
@@ -90,8 +104,11 @@ def recall(
             source=source,
             where=args.read_where(where),
             include_faded=include_faded,
+            include_superseded=include_superseded,
+            as_of=args.read_time(as_of, "as_of"),
             reinforce=reinforce,
             min_similarity=min_similarity,
+            around=around,
         )
     out = shell.output
     out.result(list(found), lambda: show_recollections(out, found, utc_now()))
@@ -114,9 +131,17 @@ def show_recollections(out: Output, found: Sequence[Recollection], now: datetime
                 (f"  {_origin(memory)}", "dim"),
             )
         )
+        for near in each.before:
+            out.line(_said(near), style="dim", indent=5)
         out.line(memory.text, indent=3)
+        for near in each.after:
+            out.line(_said(near), style="dim", indent=5)
         out.line(f"{'reinforced; ' if each.reinforced else ''}{why(each)}", style="dim", indent=3)
         out.line(inert(memory.id), style="dim", indent=3)
+
+
+def _said(memory: Memory) -> str:
+    return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 
 
 @command("explain")
@@ -130,6 +155,8 @@ def explain(
     source: args.Source = None,
     where: args.Where = None,
     include_faded: args.IncludeFaded = False,
+    include_superseded: args.IncludeSuperseded = False,
+    as_of: args.AsOf = None,
     min_similarity: args.MinSimilarity = None,
 ) -> None:
     """Why a memory comes to mind, or why not."""
@@ -143,6 +170,8 @@ def explain(
             source=source,
             where=args.read_where(where),
             include_faded=include_faded,
+            include_superseded=include_superseded,
+            as_of=args.read_time(as_of, "as_of"),
             min_similarity=min_similarity,
         )
     shell.output.result(found, lambda: _show_explanation(shell.output, found))
@@ -168,6 +197,7 @@ def list_(
     source: args.Source = None,
     where: args.Where = None,
     include_faded: args.IncludeFaded = False,
+    include_superseded: args.IncludeSuperseded = False,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
     offset: Annotated[int, typer.Option(min=0, help="Leave out so many at first.")] = 0,
 ) -> None:
@@ -178,6 +208,7 @@ def list_(
             source=source,
             where=args.read_where(where),
             include_faded=include_faded,
+            include_superseded=include_superseded,
             limit=limit,
             offset=offset,
         )
@@ -300,6 +331,8 @@ def _marks(memory: Memory) -> str:
     marks = [memory.status, *(name for name in ("pinned", "held") if getattr(memory, name))]
     if not memory.searchable:
         marks.append("not searched")
+    if memory.superseded_at is not None:
+        marks.append("superseded")
     if memory.expires_at is not None:
         marks.append(f"ends {memory.expires_at:%Y-%m-%d %H:%M}Z")
     return ", ".join(marks)

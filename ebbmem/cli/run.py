@@ -9,14 +9,36 @@ from collections.abc import Sequence
 
 import typer
 
-from ebbmem.cli import bench, data, demo, doctor, life, memories  # each adds its commands
+from ebbmem.cli import (  # each adds its commands
+    bench,
+    bench_forgetting,
+    bench_recall,
+    bench_stale,
+    data,
+    demo,
+    doctor,
+    life,
+    memories,
+    monitor,
+)
 from ebbmem.cli.app import app
 from ebbmem.cli.output import print_error, program
 from ebbmem.errors import EbbmemError
 
 __all__ = ["COMMANDS", "run"]
 
-COMMANDS = (demo, memories, life, data, doctor, bench)
+COMMANDS = (
+    demo,
+    memories,
+    life,
+    data,
+    doctor,
+    monitor,
+    bench,
+    bench_forgetting,
+    bench_recall,
+    bench_stale,
+)
 """The modules whose import adds their commands to the app."""
 
 # Which library typer takes its errors from differs between its versions; this one class does not.

@@ -8,7 +8,7 @@ Two formats are read: LoCoMo's own (A. Maharana et al., 2024), and a plain one:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,11 @@ _TYPES = {1: "multi-hop", 2: "temporal", 3: "inference", 4: "single-hop", 5: "ad
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the ids of the items that answer it (at least one)."""
+    """A question, and the ids of the items that answer it.
+
+    Attributes:
+        answer: in words; empty where there is none, or it is a number.
+    """
 
     id: str
     text: str
@@ -47,12 +51,18 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What one user said over time, in order, and what is asked about it."""
+    """What one user said over time, in order, and what is asked about it.
+
+    Attributes:
+        questions: each with at least one item that answers it.
+        unsupported: those whose evidence is missing, or names what does not exist.
+    """
 
     name: str
     items: tuple[Draft, ...]
     questions: tuple[Question, ...]
     summaries: tuple[Summary, ...] = ()
+    unsupported: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,34 +103,45 @@ def fill(bank: MemoryBank, history: History) -> dict[str, str]:
 
 def _locomo(data: Any, path: Path) -> Dataset:
     batches = read_locomo(data, path=str(path))
-    histories, dropped = [], 0
-    for entry, batch in zip(data if isinstance(data, list) else [data], batches, strict=True):
-        drafts = [each for each in batch.items if isinstance(each, Draft)]
+    problems = Problems(str(path))
+    histories: list[History] = []
+    entries = data if isinstance(data, list) else [data]
+    for line, (entry, batch) in enumerate(zip(entries, batches, strict=False), 1):
+        drafts = tuple(each for each in batch.items if isinstance(each, Draft))
+        name = batch.name or str(len(histories))
         known = {each.id for each in drafts}
-        questions = []
-        for number, asked in enumerate(entry.get("qa") or ()):
-            gold = tuple(each for each in _evidence(asked.get("evidence")) if each in known)
-            if not gold:
-                dropped += 1
-                continue
-            kind = asked.get("category")
-            questions.append(
-                Question(
-                    f"{batch.name}-{number}",
-                    str(asked["question"]),
-                    gold,
-                    _TYPES.get(kind, str(kind)),
-                    answer=str(asked.get("answer", asked.get("adversarial_answer", ""))),
-                )
-            )
-        summaries = tuple(
-            Summary(name.removesuffix("_summary"), str(text))
-            for name, text in (entry.get("session_summary") or {}).items()
-        )
-        histories.append(
-            History(batch.name or str(len(histories)), tuple(drafts), tuple(questions), summaries)
-        )
-    return Dataset(path.stem, tuple(histories), dropped)
+        asked, told = [], []
+        with problems.at(line):
+            for number, each in enumerate(_listed("qa", entry)):
+                with problems.at(line, f"qa[{number}] "):
+                    asked.append(_asked_of_turns(f"{name}-{number}", each, known))
+        with problems.at(line):
+            told = _summaries(entry.get("session_summary"))
+        histories.append(_history(name, drafts, asked, told))
+    return _dataset(path.stem, histories, problems)
+
+
+def _asked_of_turns(id: str, entry: Mapping[str, Any], known: Container[str | None]) -> Question:
+    answer, kind = entry.get("answer", entry.get("adversarial_answer")), entry.get("category")
+    return Question(
+        id,
+        _required("question", entry),
+        tuple(each for each in _evidence(entry.get("evidence")) if each in known),
+        _TYPES.get(kind, str(kind)) if isinstance(kind, int) else str(kind),
+        answer=answer if isinstance(answer, str) else "",
+    )
+
+
+def _summaries(told: object) -> list[Summary]:
+    if told is None:
+        return []
+    if not isinstance(told, dict):
+        raise InvalidInput("session_summary", "must be an object")
+    return [
+        Summary(name.removesuffix("_summary"), str(text))
+        for name, text in told.items()
+        if str(text).strip()
+    ]
 
 
 def _evidence(listed: object) -> list[str]:
@@ -135,17 +156,46 @@ def _evidence(listed: object) -> list[str]:
 
 
 def _plain(data: Mapping[str, Any], path: Path) -> Dataset:
-    problems, histories, dropped = Problems(str(path)), [], 0
+    problems = Problems(str(path))
+    histories: list[History] = []
+    first_with: dict[str, int] = {}
     for line, entry in enumerate(data["histories"], 1):
         with problems.at(line):
-            items = [_item(each) for each in _listed("items", entry)]
-            known = {each.id for each in items}
-            asked = [_question(each, known) for each in _listed("questions", entry)]
-            dropped += sum(not each.gold for each in asked)
-            answerable = tuple(each for each in asked if each.gold)
-            histories.append(History(str(entry["id"]), tuple(items), answerable))
+            listed, questions = _listed("items", entry), _listed("questions", entry)
+            name = _required("id", entry)
+            if first_with.setdefault(name, line) != line:
+                raise InvalidInput("id", f"repeats that of entry {first_with[name]}")
+            items: dict[str | None, Draft] = {}
+            for number, each in enumerate(listed):
+                with problems.at(line, f"items[{number}] "):
+                    item = _item(each)
+                    if items.setdefault(item.id, item) is not item:
+                        raise InvalidInput("id", "repeats that of another item")
+            asked = []
+            for number, each in enumerate(questions):
+                with problems.at(line, f"questions[{number}] "):
+                    asked.append(_question(each, items))
+            histories.append(_history(name, tuple(items.values()), asked))
+    return _dataset(str(data.get("name") or path.stem), histories, problems)
+
+
+def _history(
+    name: str, items: tuple[Draft, ...], asked: Iterable[Question], told: Iterable[Summary] = ()
+) -> History:
+    answerable: list[Question] = []
+    unsupported: list[Question] = []
+    for each in asked:
+        (answerable if each.gold else unsupported).append(each)
+    return History(name, items, tuple(answerable), tuple(told), tuple(unsupported))
+
+
+def _dataset(name: str, histories: Sequence[History], problems: Problems) -> Dataset:
+    """What was read, if nothing was wrong with it and anything can be asked."""
     problems.finish()
-    return Dataset(str(data.get("name") or path.stem), tuple(histories), dropped)
+    found = Dataset(name, tuple(histories), sum(len(each.unsupported) for each in histories))
+    if not found.asked:
+        raise ExchangeError(problems.path, [(1, "no question has evidence among the items")])
+    return found
 
 
 def _listed(name: str, entry: object) -> Sequence[Mapping[str, Any]]:
@@ -166,7 +216,7 @@ def _item(entry: Mapping[str, Any]) -> Draft:
     )
 
 
-def _question(entry: Mapping[str, Any], known: Iterable[str | None]) -> Question:
+def _question(entry: Mapping[str, Any], known: Container[str | None]) -> Question:
     gold = entry.get("gold")
     if not isinstance(gold, list):
         raise InvalidInput("gold", "must be a list of item ids")

@@ -14,6 +14,7 @@ from ebbmem.store.base import (
     State,
     state_of,
 )
+from ebbmem.store.probes import ProbeLine, RunLine
 from ebbmem.store.sqlite import SQLiteStore
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "MemoryStore",
     "NamespaceInfo",
     "Passage",
+    "ProbeLine",
+    "RunLine",
     "SQLiteStore",
     "State",
     "state_of",

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ebbmem.clock import to_micros
 from ebbmem.embedding.base import Encoding, Fingerprint
 from ebbmem.records import Draft, Memory, Namespace, Status
+from ebbmem.store.probes import ProbeStore
 
 __all__ = [
     "Added",
@@ -56,6 +57,8 @@ class State:
     pinned: bool = False
     held: bool = False
     expires_at: int | None = None
+    superseded_at: int | None = None
+    superseded_by: str | None = None
 
     @property
     def clock_start(self) -> int:
@@ -78,6 +81,8 @@ def state_of(memory: Memory) -> State:
         pinned=memory.pinned,
         held=memory.held,
         expires_at=_micros(memory.expires_at),
+        superseded_at=_micros(memory.superseded_at),
+        superseded_by=memory.superseded_by,
     )
 
 
@@ -96,11 +101,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A new memory with its passages, ready to be written."""
+    """A new memory with its passages, ready to be written, and what it takes the place of."""
 
     memory: Memory
     passages: tuple[Passage, ...]
     imported: bool = False  # with its own history: if it is here already, nothing happened
+    supersedes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +178,7 @@ def as_given(was: State, given: State, changed: bool) -> State:
     return given
 
 
-class MemoryStore(Protocol):
+class MemoryStore(ProbeStore, Protocol):
     """One database, several namespaces, several processes."""
 
     path: str
@@ -218,10 +224,13 @@ class MemoryStore(Protocol):
         Where the text is, `again` runs on its state. Where the id of a keyed one is, or with
         `rewrite` that of any, its content becomes that of the entry, creation and counts stay,
         and `rewritten` runs on its state. `actions` names for the audit trail what these two
-        changed.
+        changed. An entry then takes the place of what it supersedes, and of what was current
+        under its key.
 
         Raises:
             Held: a keyed memory under hold would be reworded.
+            NotFound: an entry supersedes what is not there.
+            InvalidInput: it supersedes itself, or what has another key.
         """
         ...
 
@@ -320,7 +329,10 @@ class MemoryStore(Protocol):
         ...
 
     def erase(self, ns: Namespace, ids: Sequence[str], *, action: str, now: int) -> int:
-        """Remove rows, vectors and links; raises `Held` naming held ids, removing nothing."""
+        """Remove rows, vectors and links; raises `Held` naming held ids, removing nothing.
+
+        What they had superseded is current again, or superseded by what superseded them.
+        """
         ...
 
     def link(self, ns: Namespace, a: str, b: str, weight: float | None) -> None:
@@ -357,6 +369,10 @@ class MemoryStore(Protocol):
 
     def count(self) -> int:
         """Memories in the whole database."""
+        ...
+
+    def size(self) -> int:
+        """Bytes on disk, the log included; 0 where nothing is kept."""
         ...
 
     def diagnose(self) -> dict[str, object]:

@@ -121,6 +121,8 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             "CREATE INDEX memory_slot ON memory (ns, slot) WHERE slot IS NOT NULL",
             "ALTER TABLE state ADD COLUMN superseded_at INTEGER",
             "ALTER TABLE state ADD COLUMN superseded_by TEXT",
+            "CREATE INDEX state_successor ON state (ns, superseded_by) "
+            "WHERE superseded_by IS NOT NULL",
             """CREATE TABLE probe (
                 ns TEXT NOT NULL, number INTEGER NOT NULL,
                 question TEXT NOT NULL,
@@ -135,7 +137,8 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             """CREATE TABLE probe_run (
                 number INTEGER PRIMARY KEY,
                 ns TEXT NOT NULL, at INTEGER NOT NULL,
-                k INTEGER NOT NULL, asked INTEGER NOT NULL, found REAL NOT NULL,
+                k INTEGER NOT NULL, asked INTEGER NOT NULL,
+                found REAL NOT NULL, hidden REAL NOT NULL,
                 active INTEGER NOT NULL, faded INTEGER NOT NULL,
                 mean_strength REAL
             ) STRICT""",
@@ -145,10 +148,13 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
 )
 """(name, statements), applied in order, each with its record in one transaction."""
 
-MEMORY_COLUMNS = "m.id, m.text, m.source, m.position, m.speaker, m.metadata, m.keyed, m.searchable"
+MEMORY_COLUMNS = (
+    "m.id, m.text, m.source, m.position, m.speaker, m.metadata, m.keyed, m.searchable, m.slot"
+)
 STATE_COLUMNS = (
     "m.category, m.importance, m.created_at, s.last_reinforced_at, s.recall_count, "
-    "s.fades_at, s.status, s.faded_at, s.pinned, s.held, s.expires_at"
+    "s.fades_at, s.status, s.faded_at, s.pinned, s.held, s.expires_at, "
+    "s.superseded_at, s.superseded_by"
 )
 
 
@@ -197,6 +203,7 @@ def memory_row(ns: str, memory: Memory) -> tuple[object, ...]:
         json.dumps(dict(memory.metadata), ensure_ascii=False),
         int(memory.keyed),
         int(memory.searchable),
+        memory.key,
     )
 
 
@@ -210,13 +217,15 @@ def state_row(state: State) -> tuple[object, ...]:
         int(state.pinned),
         int(state.held),
         state.expires_at,
+        state.superseded_at,
+        state.superseded_by,
     )
 
 
 def read_state(id_: str, row: Sequence[Any]) -> State:
     """From `STATE_COLUMNS`."""
     category, importance, created, reinforced, count, fades, status, faded, *rest = row
-    pinned, held, expires = rest
+    pinned, held, expires, superseded_at, superseded_by = rest
     return State(
         id=id_,
         category=category,
@@ -230,12 +239,14 @@ def read_state(id_: str, row: Sequence[Any]) -> State:
         pinned=bool(pinned),
         held=bool(held),
         expires_at=expires,
+        superseded_at=superseded_at,
+        superseded_by=superseded_by,
     )
 
 
 def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
     """From `MEMORY_COLUMNS` and then `STATE_COLUMNS`."""
-    id_, text, source, position, speaker, metadata, keyed, searchable, *facts = row
+    id_, text, source, position, speaker, metadata, keyed, searchable, key, *facts = row
     state = read_state(id_, facts)
     return Memory.read(
         id=id_,
@@ -257,6 +268,9 @@ def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
         keyed=bool(keyed),
         searchable=bool(searchable),
         expires_at=_instant(state.expires_at),
+        key=key,
+        superseded_at=_instant(state.superseded_at),
+        superseded_by=state.superseded_by,
     )
 
 

@@ -45,6 +45,8 @@ from ebbmem.store.schema import (
     join_namespace,
     split_namespace,
 )
+from ebbmem.store.sqlite_probes import SQLiteProbes
+from ebbmem.store.succession import Succession
 from ebbmem.store.writes import (
     drop_tombstones,
     edit_states,
@@ -65,7 +67,7 @@ from ebbmem.store.writes import (
 __all__ = ["SQLiteStore"]
 
 
-class SQLiteStore:
+class SQLiteStore(SQLiteProbes):
     """See `MemoryStore`. Opening creates or migrates the file, or raises and leaves it alone."""
 
     def __init__(self, path: str) -> None:
@@ -77,6 +79,10 @@ class SQLiteStore:
 
     def backup(self, path: str) -> None:
         self.connection.backup(path)
+
+    def size(self) -> int:
+        files = (Path(self.path), Path(f"{self.path}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def diagnose(self) -> dict[str, object]:
         file = Path(self.path)
@@ -149,6 +155,7 @@ class SQLiteStore:
             embedder = require_embedder(db, fingerprint)
             seq = next_seq(db, key, policy)
             mark_days(db, key, days)
+            succession, called = Succession(db, key, seq, now), dict[str, str]()
             for entry in entries:
                 mine = entry.memory.id
                 known = find_same(db, key, entry.memory)
@@ -165,7 +172,22 @@ class SQLiteStore:
                     else:
                         changed = edit_states(db, key, [known], again, seq)
                     log_changes(db, key, changed, actions, now)
-                added.append(Added(known or entry.memory.id, created=known is None))
+                id_ = called[mine] = known or mine
+                telling = entry.supersedes or entry.memory.key is not None or known is not None
+                if telling and not entry.imported:
+                    named = tuple(called.get(each, each) for each in entry.supersedes)
+                    succession.take_place(
+                        id_, replace(entry, supersedes=named), created=known is None
+                    )
+                added.append(Added(id_, created=known is None))
+            succession.taken_in(
+                (
+                    (each.id, entry)
+                    for each, entry in zip(added, entries, strict=True)
+                    if entry.imported and each.created
+                ),
+                called,
+            )
         return added
 
     def revise(
@@ -226,8 +248,13 @@ class SQLiteStore:
 
     def erase(self, ns: Namespace, ids: Sequence[str], *, action: str, now: int) -> int:
         with self.connection.write() as db:
-            gone = erase_rows(db, join_namespace(ns), ids, now)
-            write_audit(db, join_namespace(ns), now, action, gone)
+            key = join_namespace(ns)
+            succession = Succession(db, key, next_seq(db, key, None), now)
+            forgotten = action != "erase"
+            keys = succession.before_erasing(ids, forgotten=forgotten)
+            gone = erase_rows(db, key, ids, now)
+            write_audit(db, key, now, action, gone)
+            succession.after_erasing(keys, forgotten=forgotten)
         if gone:
             self.connection.truncate_log()
         return len(gone)

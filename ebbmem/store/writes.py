@@ -33,6 +33,7 @@ from ebbmem.store.schema import (
     state_row,
     unpack_days,
 )
+from ebbmem.store.sqlite_probes import drop_answers
 
 __all__ = [
     "drop_tombstones",
@@ -54,7 +55,8 @@ __all__ = [
 _TOMBSTONE_DAYS = 30
 _SET_STATE = (
     "UPDATE state SET change_seq = ?, last_reinforced_at = ?, recall_count = ?, fades_at = ?, "
-    "status = ?, faded_at = ?, pinned = ?, held = ?, expires_at = ? WHERE ns = ? AND id = ?"
+    "status = ?, faded_at = ?, pinned = ?, held = ?, expires_at = ?, superseded_at = ?, "
+    "superseded_by = ? WHERE ns = ? AND id = ?"
 )
 
 
@@ -107,9 +109,11 @@ def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -
             f"DELETE FROM link WHERE ns = ? AND {side} IN (SELECT value FROM json_each(?))",
             (key, listed),
         )
+    drop_answers(db, key, gone)
     db.execute(
         "UPDATE state SET change_seq = ?, status = 'gone', fades_at = NULL, faded_at = ?, "
-        f"last_reinforced_at = NULL, recall_count = 0, expires_at = NULL WHERE {chosen}",
+        "last_reinforced_at = NULL, recall_count = 0, expires_at = NULL, "
+        f"superseded_at = NULL, superseded_by = NULL WHERE {chosen}",
         (seq, now, key, listed),
     )
     return gone
@@ -145,7 +149,7 @@ def write_audit(
 def _insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
     try:
         db.execute(
-            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             memory_row(key, memory),
         )
     except sqlite3.IntegrityError as error:
@@ -160,8 +164,8 @@ def update_memory(db: sqlite3.Connection, key: str, memory: Memory, seq: int) ->
         raise InvalidInput("text", f"is already that of memory {same!r}")
     db.execute(
         "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
-        "position = ?, speaker = ?, created_at = ?, metadata = ?, keyed = ?, searchable = ? "
-        "WHERE ns = ? AND id = ?",
+        "position = ?, speaker = ?, created_at = ?, metadata = ?, keyed = ?, searchable = ?, "
+        "slot = ? WHERE ns = ? AND id = ?",
         (*memory_row(key, memory)[2:], key, memory.id),
     )
     db.execute(
@@ -184,7 +188,7 @@ def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, 
     memory = _placed(db, key, entry.memory)
     _insert_memory(db, key, memory)
     db.execute(  # over the tombstone of an id that was used before
-        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+        "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (key, memory.id, seq, seq, *state_row(state_of(memory))),
     )
     insert_passages(db, key, memory.id, embedder, entry.passages)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import (
+    Advice,
     AsyncMemoryBank,
     Category,
     Context,
@@ -23,6 +24,8 @@ from ebbmem import (
     MemoryBank,
     Policy,
     PowerDecay,
+    Probe,
+    ProbeRun,
     Pruned,
     Ranked,
     Recollection,
@@ -100,6 +103,15 @@ assert_type(kept.expires_at, datetime | None)
 assert_type(bank.prune(dry_run=True), Pruned)
 assert_type(bank.forecast(7), list[Forecast])
 assert_type(bank.stats(), Stats)
+assert_type(bank.add_probe("tea?", [memory.id]), Probe)
+assert_type(bank.probes(), list[Probe])
+assert_type(bank.remove_probe(1), None)
+assert_type(bank.probe(k=5), ProbeRun)
+assert_type(bank.probe().recall, float | None)
+assert_type(bank.probe_history(), list[ProbeRun])
+assert_type(bank.advice(), list[Advice])
+assert_type(bank.report(), str)
+assert_type(bank.reinforce(memory.id, query="tea?"), list[Memory])
 assert_type(bank.export_jsonl("out.jsonl"), int)
 assert_type(bank.import_file("in.jsonl"), dict[tuple[str, ...], Imported])
 assert_type(bank.reembed(None), int)
@@ -118,6 +130,9 @@ async def main() -> None:
         assert_type(await twin.context("tea", budget=100), Context)
         assert_type(await twin.list(limit=3), list[Memory])
         assert_type(await twin.erase_all(), int)
+        assert_type(await twin.probe(k=5), ProbeRun)
+        assert_type(await twin.add_probe("tea?", "id"), Probe)
+        assert_type(await twin.report(), str)
         assert_type(await twin.at("bob"), AsyncMemoryBank)
         assert_type(await twin.beside("documents"), AsyncMemoryBank)
         assert_type(await twin.rerank({"doc": 0.5}), list[Ranked])

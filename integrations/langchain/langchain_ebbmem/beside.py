@@ -35,6 +35,12 @@ def _no_similarity(value: object) -> None:
         )
 
 
+def _nothing_around(value: object) -> int:
+    if value != 0:
+        raise InvalidInput("around", "has no meaning here: a vector store knows no order")
+    return 0
+
+
 class BesideRetriever(EbbinghausRetriever):
     """See `EbbinghausRetriever.from_vectorstore`."""
 
@@ -46,6 +52,7 @@ class BesideRetriever(EbbinghausRetriever):
         **CHECKS,
         "filter": lambda value: value,  # in the words of the vector store
         "min_similarity": _no_similarity,
+        "around": _nothing_around,
     }
 
     @field_validator("vectorstore", mode="before")

@@ -30,11 +30,19 @@ def document_of(memory: Memory) -> Document:
     return Document(id=memory.id, page_content=memory.text, metadata=plain(memory.metadata))
 
 
-def hit_of(hit: Recollection, *, include_scores: bool = False) -> Document:
-    """What came to mind; `include_scores` adds `score` and `strength` to the metadata."""
+def hit_of(hit: Recollection, *, include_scores: bool = False, around: bool = False) -> Document:
+    """What came to mind; `include_scores` adds `score` and `strength` to the metadata.
+
+    `around` adds the texts said `before` and `after`.
+    """
     found = document_of(hit.memory)
     if include_scores:
         found.metadata |= {"score": hit.score, "strength": hit.strength}
+    if around:
+        sides = {"before": hit.before, "after": hit.after}
+        found.metadata["around"] = {
+            name: [each.text for each in side] for name, side in sides.items()
+        }
     return found
 
 

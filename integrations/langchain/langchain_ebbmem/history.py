@@ -92,8 +92,12 @@ class EbbinghausChatMessageHistory(BaseChatMessageHistory):
         return self.messages
 
     def _wanted(self) -> list[dict[str, Any]]:
-        """Everything of the session, then what of it has not faded."""
-        mine = {"source": self.session_id, "where": {"message": {"$exists": True}}}
+        """Everything of the session, then what of it has not faded; it was said in any case."""
+        mine = {
+            "source": self.session_id,
+            "where": {"message": {"$exists": True}},
+            "include_superseded": True,
+        }
         return [{**mine, "include_faded": True}, mine]
 
     def _told(self, records: list[Memory], active: list[Memory]) -> list[BaseMessage]:
@@ -129,14 +133,18 @@ class EbbinghausChatMessageHistory(BaseChatMessageHistory):
 
     def clear(self) -> None:
         """Erase this session for good, and nothing else."""
-        everything = self._bank.list(source=self.session_id, include_faded=True)
+        everything = self._bank.list(
+            source=self.session_id, include_faded=True, include_superseded=True
+        )
         self._bank.erase([each.id for each in everything])
         self._seen = None
 
     async def aclear(self) -> None:
         """Erase this session for good, and nothing else."""
         bank = AsyncMemoryBank(self._bank)
-        everything = await bank.list(source=self.session_id, include_faded=True)
+        everything = await bank.list(
+            source=self.session_id, include_faded=True, include_superseded=True
+        )
         await bank.erase([each.id for each in everything])
         self._seen = None
 

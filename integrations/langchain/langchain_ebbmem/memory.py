@@ -9,7 +9,8 @@ from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import ConfigDict, Field, field_validator
 
-from ebbmem import AsyncMemoryBank, Draft, Memory, MemoryBank
+from ebbmem import AsyncMemoryBank, Draft, Memory, MemoryBank, Recollection
+from ebbmem.around import check_around
 from ebbmem.intake import new_id
 from langchain_ebbmem.binding import bank_of, checked_bank
 from langchain_ebbmem.documents import document_of
@@ -41,6 +42,7 @@ class EbbinghausMemory(BaseMemory):
         human_prefix, ai_prefix: who speaks in the text.
         window: turns that stand word for word.
         k: older messages that may be recalled, each with the rest of its turn.
+        around: also what was said before and after each; see `MemoryBank.recall`.
         reinforce: let what was recalled count as used.
     """
 
@@ -58,12 +60,18 @@ class EbbinghausMemory(BaseMemory):
     ai_prefix: str = "AI"
     window: int = Field(default=4, ge=0)
     k: int = Field(default=4, ge=1)
+    around: int | None = 0
     reinforce: bool = True
 
     @field_validator("memory", mode="before")
     @classmethod
     def _is_bank(cls, value: object) -> MemoryBank:
         return checked_bank(value)
+
+    @field_validator("around", mode="before")
+    @classmethod
+    def _is_around(cls, value: object) -> int | None:
+        return check_around(value)
 
     @property
     def memory_variables(self) -> list[str]:
@@ -78,10 +86,10 @@ class EbbinghausMemory(BaseMemory):
         recent = bank.list(**self._last()) if self.window else []
         older: list[Memory] = []
         if question.strip():
-            hits = bank.recall(question, **self._asking(recent))
-            turns = _turns(hit.memory for hit in hits)
+            found = _found(bank.recall(question, **self._asking(recent)))
+            turns = _turns(found)
             whole = bank.list(where={"turn": {"$in": turns}}) if turns else []
-            older = [*(hit.memory for hit in hits), *whole]
+            older = [*found, *whole]
         return {self.memory_key: self._told(older, recent)}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -90,10 +98,10 @@ class EbbinghausMemory(BaseMemory):
         recent = await bank.list(**self._last()) if self.window else []
         older: list[Memory] = []
         if question.strip():
-            hits = await bank.recall(question, **self._asking(recent))
-            turns = _turns(hit.memory for hit in hits)
+            found = _found(await bank.recall(question, **self._asking(recent)))
+            turns = _turns(found)
             whole = await bank.list(where={"turn": {"$in": turns}}) if turns else []
-            older = [*(hit.memory for hit in hits), *whole]
+            older = [*found, *whole]
         return {self.memory_key: self._told(older, recent)}
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
@@ -105,6 +113,7 @@ class EbbinghausMemory(BaseMemory):
         return {
             "source": self._source,
             "include_faded": True,
+            "include_superseded": True,
             "newest_first": True,
             "limit": 2 * self.window,
         }
@@ -113,6 +122,7 @@ class EbbinghausMemory(BaseMemory):
         return {
             "k": self.k,
             "exclude": [each.id for each in recent],
+            "around": self.around,
             "reinforce": self.reinforce,
         }
 
@@ -159,7 +169,9 @@ class EbbinghausMemory(BaseMemory):
         if self.session_id is None:
             bank.erase_all()
         else:
-            everything = bank.list(source=self.session_id, include_faded=True)
+            everything = bank.list(
+                source=self.session_id, include_faded=True, include_superseded=True
+            )
             bank.erase([each.id for each in everything])
 
     async def aclear(self) -> None:
@@ -168,7 +180,9 @@ class EbbinghausMemory(BaseMemory):
         if self.session_id is None:
             await bank.erase_all()
         else:
-            everything = await bank.list(source=self.session_id, include_faded=True)
+            everything = await bank.list(
+                source=self.session_id, include_faded=True, include_superseded=True
+            )
             await bank.erase([each.id for each in everything])
 
     # -- inside ------------------------------------------------------------------------------
@@ -181,7 +195,11 @@ class EbbinghausMemory(BaseMemory):
         return bank_of(self.memory, self.namespace)
 
 
-def _turns(memories: Any) -> list[str]:
+def _found(hits: list[Recollection]) -> list[Memory]:
+    return [each for hit in hits for each in (*hit.before, hit.memory, *hit.after)]
+
+
+def _turns(memories: list[Memory]) -> list[str]:
     return sorted({each.metadata["turn"] for each in memories if "turn" in each.metadata})
 
 

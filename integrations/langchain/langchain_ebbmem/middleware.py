@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 
 from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank
+from ebbmem.around import check_around
 from ebbmem.checks import check_choice, check_count
 from ebbmem.records import Memories
 from ebbmem.turns import (
@@ -82,6 +83,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         namespace: Whose = None,
         k: int = 10,
         budget: int = 512,
+        around: int | None = None,
         save: Save = "turn",
         extract: Extract | None = None,
         inject: Literal["system", "message"] = "system",
@@ -98,6 +100,8 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
                 (`lambda runtime: ("users", runtime.context.user_id)`); None is the bank's own.
             k: at most so many recollections a turn.
             budget: tokens that their block never exceeds.
+            around: what was said before and after each is told as well; see
+                `MemoryBank.recall`.
             save: "turn" keeps what the human and the assistant said, "human" the first alone.
             extract: makes drafts or texts of the messages of a turn, in place of its words.
             inject: the block ends the system message, or begins the last human one.
@@ -114,6 +118,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         self._namespace = namespace
         self._k = check_count("k", k, least=1)
         self._budget = check_count("budget", budget, least=1)
+        self._around = check_around(around)
         self._save = check_choice("save", save, ("turn", "human", "none"))
         self._extract = extract
         self._inject = check_choice("inject", inject, ("system", "message"))
@@ -202,6 +207,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         return {
             "k": self._k,
             "budget": self._budget,
+            "around": self._around,
             "exclude": [*shown, *(each.id for each in saved or ())],
             "reinforce": self._reinforce,
         }

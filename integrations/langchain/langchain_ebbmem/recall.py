@@ -13,6 +13,7 @@ from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from pydantic import ConfigDict, Field, field_validator
 
 from ebbmem import AsyncMemoryBank, MemoryBank, Recollection
+from ebbmem.around import check_around
 from ebbmem.records import Memories
 from ebbmem.turns import (
     Extract,
@@ -43,6 +44,7 @@ class _Remembering(RunnableSerializable[Any, Any]):
     namespace: Any = None
     k: int = Field(default=10, ge=1)
     budget: int = Field(default=512, ge=1)
+    around: int | None = None
     input_key: str | None = None
     reinforce: bool = True
 
@@ -50,6 +52,11 @@ class _Remembering(RunnableSerializable[Any, Any]):
     @classmethod
     def _is_bank(cls, value: object) -> MemoryBank:
         return checked_bank(value)
+
+    @field_validator("around", mode="before")
+    @classmethod
+    def _is_around(cls, value: object) -> int | None:
+        return check_around(value)
 
     def _bank(self, config: RunnableConfig) -> MemoryBank:
         return bank_of(self.memory, self.namespace, config)
@@ -61,7 +68,12 @@ class _Remembering(RunnableSerializable[Any, Any]):
         return last_question(said_all(messages)) if messages else text_of(value)
 
     def _asking(self) -> dict[str, Any]:
-        return {"k": self.k, "budget": self.budget, "reinforce": self.reinforce}
+        return {
+            "k": self.k,
+            "budget": self.budget,
+            "around": self.around,
+            "reinforce": self.reinforce,
+        }
 
 
 class EbbinghausRecall(_Remembering):
@@ -78,6 +90,7 @@ class EbbinghausRecall(_Remembering):
         namespace: whose memory: names, or a function of the config; None is the bank's own.
         k: at most so many recollections.
         budget: tokens that the block never exceeds.
+        around: what was said before and after each is told as well; see `MemoryBank.recall`.
         input_key: of a dict, what the human said; None takes the only key or a usual one.
         reinforce: let what was recalled count as used.
         formatter: recollections to text, in place of the delimited block.
@@ -104,7 +117,7 @@ class EbbinghausRecall(_Remembering):
         bank = self._bank(config)
         if self.formatter is None:
             return str(bank.context(question, **self._asking()))
-        return self.formatter(bank.recall(question, self.k, reinforce=self.reinforce))
+        return self.formatter(bank.recall(question, self.k, **self._plainly()))
 
     async def _arecalled(self, input: Any, run_manager: object, config: RunnableConfig) -> str:
         question = self._question(input)
@@ -113,7 +126,10 @@ class EbbinghausRecall(_Remembering):
         bank = AsyncMemoryBank(await asyncio.to_thread(self._bank, config))
         if self.formatter is None:
             return str(await bank.context(question, **self._asking()))
-        return self.formatter(await bank.recall(question, self.k, reinforce=self.reinforce))
+        return self.formatter(await bank.recall(question, self.k, **self._plainly()))
+
+    def _plainly(self) -> dict[str, Any]:
+        return {"around": self.around, "reinforce": self.reinforce}
 
 
 def with_ebbinghaus_memory(
@@ -127,6 +143,7 @@ def with_ebbinghaus_memory(
     namespace: Whose = None,
     k: int = 10,
     budget: int = 512,
+    around: int | None = None,
     save: Save = "turn",
     extract: Extract | None = None,
     reinforce: bool = True,
@@ -145,6 +162,7 @@ def with_ebbinghaus_memory(
         output_key: of a dict that it gives, what was answered; None takes a usual one.
         session_key: of `config["configurable"]`, what names the conversation.
         namespace: whose memory: names, or a function of the config; None is the bank's own.
+        around: what was said before and after each is told as well; see `MemoryBank.recall`.
         save: "turn" keeps both, "human" the question alone, "none" nothing.
         extract: makes drafts or texts of the messages of a turn, in place of its words.
         on_error: what to do when recalling or keeping fails: log it and go on, or raise.
@@ -162,6 +180,7 @@ def with_ebbinghaus_memory(
         namespace=namespace,
         k=k,
         budget=budget,
+        around=around,
         save=save,
         extract=extract,
         reinforce=reinforce,

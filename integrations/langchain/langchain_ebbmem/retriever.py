@@ -44,6 +44,8 @@ class EbbinghausRetriever(BaseRetriever):
         include_scores: `score` and `strength` in the metadata of what is found.
         min_similarity: cosine that a document without a shared word needs; None leaves
             out what is unrelated, -1 fills `k` places if it can.
+        around: so many texts said before and after each are `around` in its metadata, as
+            `{"before": [...], "after": [...]}`; see `MemoryBank.recall`.
     """
 
     model_config = ConfigDict(
@@ -58,6 +60,7 @@ class EbbinghausRetriever(BaseRetriever):
     reinforce: bool = True
     include_scores: bool = False
     min_similarity: float | None = None
+    around: int | None = 0
 
     _checks: ClassVar[Mapping[str, Callable[[Any], Any]]] = CHECKS
 

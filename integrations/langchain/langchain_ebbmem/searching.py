@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from numpy.typing import NDArray
 
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank, Recollection
+from ebbmem.around import check_around
 from ebbmem.checks import check_cosine, check_count, check_flag, check_fraction
 from ebbmem.conditions import condition
 from langchain_ebbmem.documents import document_of, hit_of, plain
@@ -45,6 +46,7 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "min_similarity": lambda value: (
             None if value is None else check_cosine("min_similarity", value)
         ),
+        "around": check_around,
     }
 )
 """What each option of a search must be: value -> the value to keep."""
@@ -62,6 +64,8 @@ class Search:
         reinforce: let what was found near the best count as used.
         include_scores: `score` and `strength` in the metadata of what is found.
         min_similarity: see `MemoryBank.recall`; -1 fills `k` places if it can.
+        around: see `MemoryBank.recall`; the texts are `around` in the metadata of what is found,
+            where any were asked for.
     """
 
     k: int = 4
@@ -70,6 +74,7 @@ class Search:
     reinforce: bool = True
     include_scores: bool = False
     min_similarity: float | None = None
+    around: int | None = 0
 
     def __post_init__(self) -> None:
         for name, check in CHECKS.items():
@@ -98,7 +103,10 @@ class Search:
 
     def documents(self, hits: Sequence[Recollection]) -> list[Document]:
         """What was found as it is handed over: copies."""
-        return [hit_of(each, include_scores=self.include_scores) for each in hits]
+        return [
+            hit_of(each, include_scores=self.include_scores, around=self.around != 0)
+            for each in hits
+        ]
 
     def _asking(self) -> dict[str, Any]:
         return {
@@ -106,6 +114,7 @@ class Search:
             "reinforce": self.reinforce,
             "min_similarity": self.min_similarity,
             "min_score": self.score_threshold or 0.0,
+            "around": self.around,
         }
 
 

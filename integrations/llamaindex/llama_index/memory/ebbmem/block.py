@@ -20,6 +20,7 @@ from llama_index.memory.ebbmem.messages import Count, said_all
 from llama_index.memory.ebbmem.steps import Call, Guard, Steps, adriven, driven
 
 from ebbmem import AsyncMemoryBank, Draft, InvalidInput, MemoryBank
+from ebbmem.around import check_around
 from ebbmem.checks import check_choice, check_count, check_flag, check_label
 from ebbmem.context import shrink
 from ebbmem.tokens import default_counter
@@ -50,6 +51,7 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
     scope: Scope = "user"
     k: int = 10
     budget: int = 512
+    around: int | None = None
     save: Save = "turn"
     reinforce: bool = True
     query_max_chars: int = 2000
@@ -71,6 +73,7 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
         scope: Scope = "user",
         k: int = 10,
         budget: int = 512,
+        around: int | None = None,
         save: Save = "turn",
         reinforce: bool = True,
         query_max_chars: int = 2000,
@@ -88,6 +91,8 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
             scope: recall from all sessions of the namespace, or from the one that asks.
             k: at most so many recollections a turn.
             budget: tokens that they never exceed, with what surrounds them.
+            around: what was said before and after each is told as well; see
+                `MemoryBank.recall`.
             save: "turn" keeps what the human and the assistant said, "human" the first alone.
             reinforce: let what was recalled count as used.
             query_max_chars: of a longer question only its end is asked.
@@ -109,6 +114,7 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
             "scope": check_choice("scope", scope, get_args(Scope)),
             "k": check_count("k", k, least=1),
             "budget": check_count("budget", budget, least=1),
+            "around": check_around(around),
             "save": check_choice("save", save, get_args(Save)),
             "reinforce": check_flag("reinforce", reinforce),
             "query_max_chars": check_count("query_max_chars", query_max_chars, least=1),
@@ -218,6 +224,7 @@ class EbbinghausMemoryBlock(BaseMemoryBlock[str]):
                 "query": turn.question[-self.query_max_chars :],
                 "k": self.k,
                 "budget": self.budget,
+                "around": self.around,
                 "source": message_id(turn.session) if self.scope == "session" else None,
                 "exclude": shown,
                 "count_tokens": self.count_tokens,

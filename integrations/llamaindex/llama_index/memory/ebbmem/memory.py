@@ -73,6 +73,7 @@ class EbbinghausMemory(BaseMemory):
         scope: Scope = "user",
         k: int = 10,
         budget: int = 512,
+        around: int | None = None,
         save: Save = "turn",
         reinforce: bool = True,
         query_max_chars: int = 2000,
@@ -112,6 +113,7 @@ class EbbinghausMemory(BaseMemory):
             scope=scope,
             k=k,
             budget=budget,
+            around=around,
             save=save,
             reinforce=reinforce,
             query_max_chars=query_max_chars,
@@ -273,7 +275,8 @@ class EbbinghausMemory(BaseMemory):
         It can be restored: `erase_all()` of the bank is for good. The transcript stays.
         """
         bank = self.block.bank(self.session_id)
-        return len(bank.forget([each.id for each in bank.list(source=self._source())]))
+        told = bank.list(source=self._source(), include_superseded=True)
+        return len(bank.forget([each.id for each in told]))
 
     async def aforget_all(self) -> int:
         """The same for an event loop."""

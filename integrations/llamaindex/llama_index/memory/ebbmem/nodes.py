@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Any
 
 from llama_index.core.schema import NodeWithScore, TextNode
 
@@ -29,14 +30,15 @@ class MemoryNode(TextNode):
         return sha256(inside.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def node_of(hit: Recollection) -> NodeWithScore:
+def node_of(hit: Recollection, *, around: bool = False) -> NodeWithScore:
     """What came to mind, with the id of the memory.
 
     What the bank says of it is in the metadata beside the memory's own, but neither in prompts
-    nor in texts to embed. A key that the memory itself has stays the memory's.
+    nor in texts to embed. A key that the memory itself has stays the memory's. `around` adds the
+    texts said `before` and `after`, which prompts show: that is what they are asked for.
     """
     memory, used = hit.memory, hit.memory.last_reinforced_at
-    told = {
+    told: dict[str, Any] = {
         "strength": hit.strength,
         "similarity": hit.similarity,
         "created_at": memory.created_at.isoformat(),
@@ -45,13 +47,16 @@ def node_of(hit: Recollection) -> NodeWithScore:
         "source": memory.source,
         "speaker": memory.speaker,
     }
+    if around:
+        sides = {"before": hit.before, "after": hit.after}
+        told["around"] = {name: [each.text for each in side] for name, side in sides.items()}
     own = dict(memory.metadata)
     ours = {key: each for key, each in told.items() if key not in own}
     node = MemoryNode(
         id_=memory.id,
         text=memory.text,
         metadata=own | ours,  # type: ignore[call-arg]  # mypy knows the alias alone
-        excluded_llm_metadata_keys=[*ours],
+        excluded_llm_metadata_keys=[key for key in ours if key != "around"],
         excluded_embed_metadata_keys=[*ours],
     )
     return NodeWithScore(node=node, score=hit.score)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from llama_index.core.callbacks import CallbackManager
@@ -11,7 +11,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.memory.ebbmem.binding import Names, bank_of
 from llama_index.memory.ebbmem.nodes import node_of
 
-from ebbmem import AsyncMemoryBank, MemoryBank
+from ebbmem import AsyncMemoryBank, MemoryBank, Recollection
+from ebbmem.around import check_around
 from ebbmem.checks import check_cosine, check_count, check_flag, check_fraction
 from ebbmem.reading import Where
 
@@ -41,6 +42,7 @@ class EbbinghausRetriever(BaseRetriever):
         reinforce: bool = False,
         min_similarity: float | None = None,
         min_score: float = 0.0,
+        around: int | None = 0,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         """A retriever; see `MemoryBank.recall` for the arguments that are not here.
@@ -49,6 +51,8 @@ class EbbinghausRetriever(BaseRetriever):
             namespace: whose memory; None is the bank's own.
             reinforce: let what was found near the best count as used. Not by default: fusion
                 and evaluation ask again and again.
+            around: so many texts said before and after each are `around` in its metadata, as
+                `{"before": [...], "after": [...]}`, and in prompts.
         """
         super().__init__(callback_manager=callback_manager)
         self.memory = bank_of(memory, namespace)
@@ -61,19 +65,23 @@ class EbbinghausRetriever(BaseRetriever):
             None if min_similarity is None else check_cosine("min_similarity", min_similarity)
         )
         self.min_score = check_fraction("min_score", min_score)
+        self.around = check_around(around)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = _asked(query_bundle)
         if query is None:
             return []
-        return [node_of(each) for each in self.memory.recall(query, self.k, **self._asking())]
+        return self._nodes(self.memory.recall(query, self.k, **self._asking()))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = _asked(query_bundle)
         if query is None:
             return []
         bank = AsyncMemoryBank(self.memory)
-        return [node_of(each) for each in await bank.recall(query, self.k, **self._asking())]
+        return self._nodes(await bank.recall(query, self.k, **self._asking()))
+
+    def _nodes(self, hits: Sequence[Recollection]) -> list[NodeWithScore]:
+        return [node_of(each, around=self.around != 0) for each in hits]
 
     def _asking(self) -> dict[str, Any]:
         return {
@@ -83,6 +91,7 @@ class EbbinghausRetriever(BaseRetriever):
             "reinforce": self.reinforce,
             "min_similarity": self.min_similarity,
             "min_score": self.min_score,
+            "around": self.around,
         }
 
 

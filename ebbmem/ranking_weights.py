@@ -1,0 +1,51 @@
+"""Weights of the ranking, written by `scripts/fit_ranking.py`; do not edit."""
+
+from __future__ import annotations
+
+FITTED: dict[str, dict[str, float]] = {
+    "interaction": {
+        "before": 0.5,
+        "after": 0.1,
+        "answer": 0.4,
+        "source": 0.8,
+        "window": 0.9,
+        "statement": 0.23,
+        "length": 0.4,
+        "opening": 0.33,
+        "date": 1.15,
+        "time": 0.4,
+        "fits": 0.4,
+        "role": 0.65,
+        "speaker": 0.23,
+    },
+    "similarity": {
+        "before": 0.5,
+        "after": 0.1,
+        "answer": 0.4,
+        "source": 0.8,
+        "coverage": 0.9,
+        "statement": 0.23,
+        "length": 0.4,
+        "opening": 0.33,
+        "date": 1.15,
+        "time": 0.4,
+        "fits": 0.4,
+        "role": 0.65,
+        "speaker": 0.23,
+    },
+    "keyword": {
+        "before": 0.5,
+        "after": 0.1,
+        "answer": 0.4,
+        "source": 0.8,
+        "coverage": 0.9,
+        "statement": 0.23,
+        "length": 0.4,
+        "opening": 0.33,
+        "date": 1.15,
+        "time": 0.4,
+        "fits": 0.4,
+        "role": 0.65,
+        "speaker": 0.23,
+    },
+}
