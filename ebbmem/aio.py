@@ -20,6 +20,7 @@ from ebbmem.checks import check_count
 from ebbmem.clock import Clock, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.intake import Progress
+from ebbmem.languages import LANGUAGES, Language
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memories, Memory, Namespace
 from ebbmem.results import ProbeRun
@@ -96,6 +97,7 @@ class AsyncMemoryBank:
         policy: Policy | None = None,
         clock: Clock = utc_now,
         maintain: bool = True,
+        languages: Iterable[Language] = LANGUAGES,
     ) -> Self:
         """See `MemoryBank.open`."""
         return cls(
@@ -107,6 +109,7 @@ class AsyncMemoryBank:
                 policy=policy,
                 clock=clock,
                 maintain=maintain,
+                languages=languages,
             )
         )
 

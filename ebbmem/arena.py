@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import asking
-from ebbmem.asking import LANGUAGES, Vocabulary
 from ebbmem.clock import NEVER
 from ebbmem.cues import is_question
 from ebbmem.currency import marks
@@ -25,6 +24,7 @@ from ebbmem.embedding.base import Fingerprint
 from ebbmem.graph import MAX_DEGREE, SIMILAR_SHARE, Edge, strongest
 from ebbmem.growing import Growing
 from ebbmem.indexing import PassageIndex
+from ebbmem.languages import LANGUAGES, Language
 from ebbmem.lexical import Postings
 from ebbmem.ranking import conversational
 from ebbmem.records import Namespace
@@ -78,13 +78,15 @@ class Arena:
         ns: Namespace,
         *,
         make_index: Callable[[int], VectorIndex] = FlatIndex,
-        languages: tuple[Vocabulary, ...] = LANGUAGES,
+        languages: tuple[Language, ...] = LANGUAGES,
     ) -> None:
         self.lock = threading.RLock()
         self._store = store
         self.namespace = ns
         self._make_index = make_index
-        self._languages = languages
+        self.cues = tuple(each.cues for each in languages)
+        self._vocabularies = tuple(each.asking for each in languages)
+        self._wordings = tuple(each.slots for each in languages)
         self._generation = 0
         self._reset()
 
@@ -181,12 +183,12 @@ class Arena:
         heard = words(text)
         if speaker is not None and speaker not in self._names["speaker"]:
             self._speaker_words.update(speaker.split())
-        holding = asking.marks(text, heard, self._languages, known=self._speaker_words)
+        holding = asking.marks(text, heard, self._vocabularies, known=self._speaker_words)
         said = (
             self._number("source", content.source),
             self._number("speaker", speaker),
-            is_question(text),
-            marks(text),
+            is_question(text, self.cues),
+            marks(text, self._wordings),
             *holding,
             content.searchable,
             count_words(text),

@@ -304,6 +304,7 @@ class MemoryBank(Prober):
             Question.of(
                 asked.query if isinstance(asked.query, str) else "",
                 encoded.encodings[0] if encoded.encodings else None,
+                self._engine.languages,
             ),
             now=now,
             policy=self.policy,

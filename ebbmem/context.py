@@ -87,8 +87,9 @@ def render(
 
     They are chosen by score, but told in the order of time: of two statements that
     contradict each other the later one then stands last, where it is read as the one that
-    holds. The first that does not fit is shortened, and ends the choice. In the room they
-    leave stands what was said before and after them, indented, nearest to the best first.
+    holds. What only fills a place is left out. The first that does not fit is shortened, and
+    ends the choice. In the room they leave stands what was said before and after them,
+    indented, nearest to the best first.
 
     Args:
         budget: tokens that the whole block, delimiters included, never exceeds; a tenth of
@@ -103,7 +104,8 @@ def render(
         raise InvalidInput("budget", f"must be a whole number of tokens from 1, not {budget!r}")
     count, estimated = (count_tokens, False) if count_tokens else default_counter()
     limit = budget * 9 // 10 if estimated else budget
-    best = sorted(recollections, key=lambda each: -each.score)
+    related = (each for each in recollections if each.related)
+    best = sorted(related, key=lambda each: -each.score)
     told: dict[Key, Told] = {}
     said: Said = set()
 

@@ -19,6 +19,7 @@ from ebbmem.embedding.choose import BUILT_IN, resolve
 from ebbmem.embedding.encoding import encodings
 from ebbmem.errors import InvalidInput, MissingExtra
 from ebbmem.intake import Progress
+from ebbmem.languages import LANGUAGES, Language
 from ebbmem.records import Draft, Memory, Namespace
 from ebbmem.store import MemoryStore, SQLiteStore
 from ebbmem.text import passages, spoken
@@ -46,7 +47,13 @@ class Encoded:
 class Engine:
     """One open database. Raises what opening a store or choosing an embedder raises."""
 
-    def __init__(self, path: str | Path, embedder: object) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        embedder: object,
+        languages: tuple[Language, ...] = LANGUAGES,
+    ) -> None:
+        self.languages = languages
         new = not os.path.exists(path)  # then what is refused leaves no file behind
         chosen = resolve(embedder) if new or embedder != "auto" else None
         self.store: MemoryStore = SQLiteStore(str(path))
@@ -105,7 +112,7 @@ class Engine:
         with self._lock:
             found = self._arenas.get(ns)
             if found is None:
-                found = self._arenas[ns] = Arena(self.store, ns)
+                found = self._arenas[ns] = Arena(self.store, ns, languages=self.languages)
                 if len(self._arenas) > _ARENAS:
                     self._arenas.popitem(last=False)
             self._arenas.move_to_end(ns)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem.asking import LANGUAGES, Asks, Vocabulary, asks
+from ebbmem.asking import Asks, asks
 from ebbmem.cues import DateCue, date_cue
 from ebbmem.currency import Wanted, wanted
 from ebbmem.embedding.base import Encoding
 from ebbmem.graph import Reached
+from ebbmem.languages import LANGUAGES, Language
 from ebbmem.snapshot import Snapshot
 from ebbmem.text import keywords
 
@@ -36,10 +37,16 @@ class Question:
         cls,
         text: str,
         encoding: Encoding | None,
-        languages: tuple[Vocabulary, ...] = LANGUAGES,
+        languages: tuple[Language, ...] = LANGUAGES,
     ) -> Question:
         terms = tuple(keywords(text))
-        return cls(terms, date_cue(text), encoding, wanted(text, terms), asks(text, languages))
+        return cls(
+            terms,
+            date_cue(text),
+            encoding,
+            wanted(text, terms, tuple(each.slots for each in languages)),
+            asks(text, tuple(each.asking for each in languages)),
+        )
 
 
 class ByRow(Mapping[int, float]):

@@ -201,7 +201,7 @@ class Weigher:
 
     def read(self, draft: Draft | Memory, parts: Spans) -> tuple[Traits, Heard]:
         """What a draft says and how it is heard; it is then part of what was said before."""
-        found, told = traits(draft.text), keywords(draft.text)
+        found, told = traits(draft.text, self._arena.cues), keywords(draft.text)
         outside = told if (said := stated(draft.text)) is draft.text else keywords(said)
         new, rarity = self._rarity(list(dict.fromkeys(told)))
         heard = Heard(

@@ -23,7 +23,7 @@ class Mover(Writer):
     """The part of `MemoryBank` that moves whole namespaces and files."""
 
     def export_jsonl(self, file: str | Path | TextIO) -> int:
-        """Every memory, faded and superseded ones too, as versioned JSON Lines; returns how many."""
+        """Every memory, hidden ones too, as versioned JSON Lines; returns how many."""
         links = self._store.links(self.namespace)
         memories = self.list(include_faded=True, include_superseded=True)
         ids = {memory.id for memory in memories}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn, Self
 
@@ -13,6 +13,7 @@ from ebbmem.clock import Clock, micros, read_clock, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Engine
 from ebbmem.errors import InvalidInput
+from ebbmem.languages import LANGUAGES, Language, check_languages
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
 from ebbmem.store import State
@@ -45,6 +46,7 @@ class Opened:
         policy: Policy | None = None,
         clock: Clock = utc_now,
         maintain: bool = True,
+        languages: Iterable[Language] = LANGUAGES,
     ) -> Self:
         """Open a namespace of a file, which is created if it does not exist.
 
@@ -56,6 +58,7 @@ class Opened:
                 anything that embeds: see `ebbmem.embedding.adapt`.
             policy: None is the one this namespace was last opened with, else `Policy()`.
             maintain: False leaves the daily pass to `prune()`.
+            languages: what texts are read with; not stored, so give it again on opening.
 
         Raises:
             InvalidInput: a blank namespace; nothing was opened.
@@ -67,7 +70,7 @@ class Opened:
         if not (policy is None or isinstance(policy, Policy)):
             raise InvalidInput("policy", f"must be a Policy, not {type(policy).__name__}")
         read_clock(clock)
-        engine = Engine(path, embedder)
+        engine = Engine(path, embedder, check_languages(languages))
         try:
             return cls._at(engine, ns, policy, clock, maintain=maintain)
         except BaseException:

@@ -106,7 +106,7 @@ def combined(relevance: Floats, features: dict[str, tuple[float, Floats]]) -> Fl
     gain = np.zeros(len(relevance))
     for weight, values in features.values():
         gain += weight * values
-    return relevance * np.exp(gain - gain.max())
+    return np.asarray(relevance * np.exp(gain - gain.max()), np.float64)
 
 
 def with_strength(relevance: Floats, strength: Floats, *, product: bool = False) -> Floats:
@@ -213,7 +213,7 @@ def _coverage(evidence: Evidence) -> Floats | None:
         return None
     around = (evidence.before, evidence.two_before, evidence.after, evidence.two_after)
     best = np.maximum.reduce([evidence.coverage[each] for each in around])
-    return np.maximum(own, 0.8 * best)
+    return np.asarray(np.maximum(own, 0.8 * best), np.float64)
 
 
 def _statement(evidence: Evidence) -> Floats:
@@ -221,7 +221,8 @@ def _statement(evidence: Evidence) -> Floats:
 
 
 def _length(evidence: Evidence) -> Floats:
-    return np.minimum(np.log1p(evidence.words) / np.log1p(_FULL_LENGTH), 1.0)
+    said = np.log1p(evidence.words) / np.log1p(_FULL_LENGTH)
+    return np.asarray(np.minimum(said, 1.0), np.float64)
 
 
 def _opening(evidence: Evidence) -> Floats:
@@ -262,7 +263,7 @@ def _role(evidence: Evidence) -> Floats | None:
 def _speaker(evidence: Evidence) -> Floats | None:
     if evidence.speaker is None:
         return None
-    return evidence.speaker * _held(evidence, "self")
+    return np.asarray(evidence.speaker * _held(evidence, "self"), np.float64)
 
 
 def _strength(evidence: Evidence) -> Floats:
@@ -275,7 +276,7 @@ def _held(evidence: Evidence, mark: str) -> Floats:
 
 def _rounded(strength: Floats) -> Floats:
     """Strength as far as it counts: what was written a moment apart is equally strong."""
-    return np.clip(np.round(strength, 3), 0.0, 1.0)
+    return np.asarray(np.clip(np.round(strength, 3), 0.0, 1.0), np.float64)
 
 
 FEATURES = {

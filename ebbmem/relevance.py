@@ -12,7 +12,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MIX", "PLAIN_MIX", "Pieces", "best_matches", "idf_weights", "max_sim", "mixed", "scaled", "telling"]
+__all__ = [
+    "MIX",
+    "PLAIN_MIX",
+    "Pieces",
+    "best_matches",
+    "idf_weights",
+    "max_sim",
+    "mixed",
+    "scaled",
+    "telling",
+]
 
 Floats = NDArray[np.float64]
 

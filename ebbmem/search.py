@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 Scores = Mapping[int, float]
 Ints = NDArray[np.int64]
 
-SHORTLIST = 160
+SHORTLIST = 200
 """Candidates that are scored in full, the most promising by keywords and vector."""
 
 ENOUGH_WORDS = 0.3
@@ -300,7 +300,7 @@ def _signals(snapshot: Snapshot, postings: Postings, question: Question) -> Sign
         snapshot.best_passages(matches.scores),
         snapshot.best_passages(matches.coverage),
         snapshot.best_passages(matches.shared),
-        snapshot.best_passages(matches.rare),
+        snapshot.best_passages(matches.rare.astype(np.float64)) > 0.0,
         matches.ceiling,
         similarity,
         matches.scores,

@@ -28,9 +28,10 @@ class Snapshot:
     """n rows (memories) and p passages, numbered in the order they came, dead ones included.
 
     Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
-    where there is none, `marks` what `ebbmem.currency` reads in a text. `started` is the later of creation and reinforcement, `reinforced`
-    the last counted one or -1, `expires` the end that was set and `superseded` when another
-    took the place, or beyond all time.
+    where there is none; `marks` is what `ebbmem.currency` reads in a text, `holds` and `names`
+    what `ebbmem.asking` does, `length` counts words. `started` is the later of creation and
+    reinforcement, `reinforced` the last counted one or -1, `expires` the end that was set and
+    `superseded` when another took the place, or beyond all time.
     `passage_start` has n + 1 entries; `spans` (p, 2) are character offsets. `ids` may have
     grown since; only the first n belong here. Rows of another `generation` are numbered anew.
     """

@@ -2,9 +2,8 @@
 
 A conditional logit (D. McFadden, 1974): of the memories that a question finds, the one that
 answers it is taken with a probability in proportion to relevance ** sharpness * exp(sum w f).
-Weights are not negative, one optimum, no random seed. Every set counts the same except the
-first, which counts as much as all others. Held out means that neither the history nor its
-translation, nor any of the same fold, was seen.
+Weights are not negative, one optimum, no random seed; every question counts the same. Held out
+means that neither the history nor its translation, nor any of the same fold, was seen.
 
     python scripts/fit_ranking.py locomo7.json sets/*.json --out ebbmem/ranking_weights.py
 
@@ -35,7 +34,6 @@ from ebbmem.search import search
 
 FOLDS = 7
 RIDGE = 5e-4
-FIRST_SHARE = 0.6  # of the first set; the others share the rest
 LEAST = 1e-3  # relevance: its logarithm is taken
 NAMES = tuple(each.name for each in fields(Weights) if each.name != "strength")
 ONES = Weights(**dict.fromkeys(NAMES, 1.0), strength=0.0)
@@ -124,7 +122,7 @@ def samples(
                 )
 
 
-def fitted(train: Sequence[Sample], shares: dict[str, float]) -> tuple[float, Floats]:
+def fitted(train: Sequence[Sample]) -> tuple[float, Floats]:
     """(sharpness, weights) by projected Newton steps; what search did not find teaches nothing."""
     used = [each for each in train if each.gold.any()]
     sizes = np.array([len(each.ids) for each in used])
@@ -133,7 +131,7 @@ def fitted(train: Sequence[Sample], shares: dict[str, float]) -> tuple[float, Fl
         [np.column_stack((np.log(np.maximum(s.relevance, LEAST)), s.values)) for s in used]
     )
     target = np.concatenate([each.gold / each.gold.sum() for each in used])
-    share = np.array([shares[each.dataset] for each in used])
+    share = np.full(len(used), 1.0 / len(used))
     every = np.repeat(share, sizes)
     ridge = np.concatenate(([0.0], np.full(len(NAMES), RIDGE)))
 
@@ -195,18 +193,6 @@ def figures(pairs: Sequence[tuple[Sample, list[str]]]) -> str:
     return " ".join(f"{each:5.1f}" for each in means) + hop
 
 
-def shares_of(data: Sequence[Sample], first: str) -> dict[str, float]:
-    """What one question of each set counts."""
-    counts: dict[str, int] = {}
-    for each in data:
-        counts[each.dataset] = counts.get(each.dataset, 0) + 1
-    rest = max(len(counts) - 1, 1)
-    return {
-        name: (FIRST_SHARE if name == first else (1 - FIRST_SHARE) / rest) / count
-        for name, count in counts.items()
-    }
-
-
 def report(data: Sequence[Sample], label: str, weights_of: dict[int, Floats]) -> None:
     """One line a set."""
     for name in dict.fromkeys(each.dataset for each in data):
@@ -216,21 +202,20 @@ def report(data: Sequence[Sample], label: str, weights_of: dict[int, Floats]) ->
 
 def study(data: Sequence[Sample], *, features: bool) -> Floats:
     """Fit on everything; print relevance alone, held out, in sample and each feature's part."""
-    shares = shares_of(data, data[0].dataset)
     parts = {fold: [each for each in data if each.fold != fold] for fold in range(FOLDS)}
 
     def held_out(columns: Sequence[int]) -> dict[int, Floats]:
         found = {}
         for fold, part in parts.items():
             kept = [replace(s, values=_only(s.values, columns)) for s in part]
-            sharpness, weights = fitted(kept, shares)
+            sharpness, weights = fitted(kept)
             found[fold] = weights / sharpness
         return found
 
     every = range(len(NAMES))
     report(data, "relevance alone", dict.fromkeys(range(FOLDS), np.zeros(len(NAMES))))
     report(data, "held out", held_out(every))
-    sharpness, weights = fitted(data, shares)
+    sharpness, weights = fitted(data)
     final = weights / sharpness
     report(data, "in sample", dict.fromkeys(range(FOLDS), final))
     if features:
@@ -285,11 +270,13 @@ def _encoder(name: str) -> Encoder:
 
 
 def _module(sets: Sequence[Dataset], found: dict[str, dict[str, float]]) -> str:
-    described = ", ".join(f"{each.name} ({each.asked} questions)" for each in sets)
+    described = [f"    {each.name}: {len(each.histories)} histories, {each.asked} questions"
+                 for each in sets]  # fmt: skip
     lines = [
         '"""Weights of the ranking, written by `scripts/fit_ranking.py`; do not edit.',
         "",
-        f"Fitted on {described}.",
+        "They saw:",
+        *described,
         '"""',
         "",
         "from __future__ import annotations",
