@@ -86,4 +86,4 @@ __all__ = [
     "recall_across",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

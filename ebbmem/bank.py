@@ -305,6 +305,7 @@ class MemoryBank(Prober):
                 asked.query if isinstance(asked.query, str) else "",
                 encoded.encodings[0] if encoded.encodings else None,
                 self._engine.languages,
+                today=day_of(now),
             ),
             now=now,
             policy=self.policy,

@@ -134,10 +134,9 @@ def gathered(
         words=snapshot.length[rows],
         assistant=np.isin(speaker, assistants) if assistants else None,
         speaker=None if named is None else speaker == named,
-        created=snapshot.created[rows],
         strength=base.strength[rows],
         conversational=snapshot.conversational,
-        date=question.date,
+        when=question.when(snapshot.created[rows]),
         asks=asks,
     )
 

@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 from ebbmem.asking import Asks, asks
 from ebbmem.cues import DateCue, date_cue
 from ebbmem.currency import Wanted, wanted
+from ebbmem.days import Days, days_fit, days_named
 from ebbmem.embedding.base import Encoding
 from ebbmem.graph import Reached
 from ebbmem.languages import LANGUAGES, Language
+from ebbmem.ranking import date_match
 from ebbmem.snapshot import Snapshot
 from ebbmem.text import keywords
 
 __all__ = ["ByRow", "Found", "Question", "Ranking", "Signals"]
 
 Floats = NDArray[np.float64]
+
+_FEW_DAYS = 8  # a week and a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class Question:
     encoding: Encoding | None
     now: Wanted | None = None
     asks: Asks = field(default_factory=Asks)
+    days: Days | None = None
 
     @classmethod
     def of(
@@ -38,7 +43,10 @@ class Question:
         text: str,
         encoding: Encoding | None,
         languages: tuple[Language, ...] = LANGUAGES,
+        *,
+        today: int | None = None,
     ) -> Question:
+        """From its words; `today` counts from 1970-01-01, and None resolves no "yesterday"."""
         terms = tuple(keywords(text))
         return cls(
             terms,
@@ -46,7 +54,21 @@ class Question:
             encoding,
             wanted(text, terms, tuple(each.slots for each in languages)),
             asks(text, tuple(each.asking for each in languages)),
+            None if today is None else days_named(text, today),
         )
+
+    @property
+    def short(self) -> bool:
+        """Whether it names days so few that what was said on them answers it."""
+        named = self.date is not None and self.date.day is not None
+        return named or (self.days is not None and self.days.last - self.days.first < _FEW_DAYS)
+
+    def when(self, created: NDArray[np.int64]) -> Floats | None:
+        """How well items said at `created` (microseconds) fit the days it names, in [0, 1]."""
+        fits = [] if self.date is None else [date_match(self.date, created)]
+        if self.days is not None:
+            fits.append(days_fit(self.days, created))
+        return np.maximum.reduce(fits) if fits else None
 
 
 class ByRow(Mapping[int, float]):

@@ -49,7 +49,6 @@ class Weights:
 
     Attributes:
         before: mean relevance of the two items said before.
-        after: relevance of the best of the two items said after.
         answer: relevance of the question that an item follows.
         source: relevance of the best item of the same source.
         window: late interaction with an item and those around it, piece by piece.
@@ -66,7 +65,6 @@ class Weights:
     """
 
     before: float = 0.0
-    after: float = 0.0
     answer: float = 0.0
     source: float = 0.0
     window: float = 0.0
@@ -134,10 +132,10 @@ class Evidence:
         words: length.
         assistant, speaker: whether it is an assistant's; the named speaker's. None where no item
             or several speakers are.
-        created: microseconds.
         strength: what the curve left.
         conversational: how much the store looks like dialogue, in [0, 1].
-        date: what the query names; `asks`: what it wants.
+        when: how well it fits the days that the query names; None where it names none.
+        asks: what the query wants.
     """
 
     rows: Ints
@@ -157,10 +155,9 @@ class Evidence:
     words: Ints
     assistant: NDArray[np.bool_] | None
     speaker: NDArray[np.bool_] | None
-    created: Ints
     strength: Floats
     conversational: float
-    date: DateCue | None
+    when: Floats | None
     asks: Asks
 
 
@@ -188,11 +185,6 @@ def features(evidence: Evidence, weights: Weights) -> dict[str, tuple[float, Flo
 def _before(evidence: Evidence) -> Floats:
     near = evidence.near
     return np.asarray(0.5 * (near[evidence.before] + near[evidence.two_before]))
-
-
-def _after(evidence: Evidence) -> Floats:
-    near = evidence.near
-    return np.asarray(np.maximum(near[evidence.after], near[evidence.two_after]))
 
 
 def _answer(evidence: Evidence) -> Floats:
@@ -230,10 +222,8 @@ def _opening(evidence: Evidence) -> Floats:
 
 
 def _date(evidence: Evidence) -> Floats | None:
-    if evidence.date is None:
-        return None
-    fitting = date_match(evidence.date, evidence.created)
-    return fitting if fitting.any() else None
+    fitting = evidence.when
+    return fitting if fitting is not None and fitting.any() else None
 
 
 def _time(evidence: Evidence) -> Floats | None:
@@ -257,7 +247,7 @@ def _role(evidence: Evidence) -> Floats | None:
     if evidence.assistant is None or evidence.asks.role is None:
         return None
     wanted = evidence.asks.role == "assistant"
-    return (evidence.assistant == wanted).astype(np.float64)
+    return np.asarray(evidence.assistant == wanted, np.float64)
 
 
 def _speaker(evidence: Evidence) -> Floats | None:
@@ -271,7 +261,7 @@ def _strength(evidence: Evidence) -> Floats:
 
 
 def _held(evidence: Evidence, mark: str) -> Floats:
-    return ((evidence.holds & _BIT[mark]) != 0).astype(np.float64)
+    return np.asarray((evidence.holds & _BIT[mark]) != 0, np.float64)
 
 
 def _rounded(strength: Floats) -> Floats:
@@ -281,7 +271,6 @@ def _rounded(strength: Floats) -> Floats:
 
 FEATURES = {
     "before": Feature(_before, conversational=True),
-    "after": Feature(_after, conversational=True),
     "answer": Feature(_answer, conversational=True),
     "source": Feature(_source, conversational=True),
     "window": Feature(_window, conversational=True),

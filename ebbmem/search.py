@@ -22,7 +22,7 @@ from ebbmem.finding import ByRow, Question, Ranking, Signals
 from ebbmem.graph import Edge, Reached, spread
 from ebbmem.lexical import Postings
 from ebbmem.policy import Policy
-from ebbmem.ranking import ADJACENT, WEIGHTS, Weights, combined, date_match, features
+from ebbmem.ranking import ADJACENT, WEIGHTS, Weights, combined, features
 from ebbmem.refresh import with_current_first
 from ebbmem.relevance import mixed, scaled
 from ebbmem.snapshot import Snapshot
@@ -43,6 +43,7 @@ ENOUGH_WORDS = 0.3
 _BEST = ("keyword", "similarity", "interaction")  # signals, the best last
 _BEFORE, _AFTER = 0.4, 0.3  # of a neighbour in a dialogue, what speaks for a closer look
 _UPPER = 0.75  # of a namespace's similarities to a query: what is under it fills no place
+_DATED = 0.2  # relevance of what was said on a day that is asked about
 _SEEDS = 5  # best direct hits from which activation spreads
 _QUANTILE = 0.95  # of a namespace's own similarities: what unrelated memories do not reach
 _GUESS = 0.2  # that cosine, where nothing is known of the embedder yet
@@ -82,9 +83,10 @@ def search(
     signals = _signals(snapshot, postings, question)
     background = _background(snapshot, unrelated)
     threshold = background if min_similarity is None else min_similarity
-    found = eligible & _related(signals, threshold)
+    dated = _dated(snapshot, question)
+    found = eligible & (_related(signals, threshold) | (dated > 0.0))
     usual = background if policy.min_similarity is None else policy.min_similarity
-    related = found if threshold >= usual else found & _related(signals, usual)
+    related = found if threshold >= usual else found & (_related(signals, usual) | (dated > 0.0))
     candidate = found
     if found.any():
         candidate = found | (eligible & _beside_related(signals, eligible, min_similarity))
@@ -122,6 +124,14 @@ def _related(signals: Signals, threshold: float) -> NDArray[np.bool_]:
     return shared | (signals.similarity >= threshold)
 
 
+def _dated(snapshot: Snapshot, question: Question) -> Floats:
+    """(n,) what was said on the very days that the question names is worth, whatever it says."""
+    when = question.when(snapshot.created) if question.short else None
+    if when is None:
+        return np.zeros(len(snapshot.status))
+    return np.where(when == 1.0, _DATED, 0.0)
+
+
 def _beside_related(
     signals: Signals, eligible: NDArray[np.bool_], min_similarity: float | None
 ) -> NDArray[np.bool_]:
@@ -144,7 +154,9 @@ def _ranked(
 ) -> Ranking:
     snapshot = base.snapshot
     first = _first_round(base, eligible, background)
-    rough = np.where(eligible, np.mean(list(first.values()), axis=0), 0.0)
+    dated = _dated(snapshot, question)
+    rough = np.maximum(np.mean(list(first.values()), axis=0), dated)
+    rough = np.where(eligible, rough, 0.0)
     rows = _shortlist(base, _promise(snapshot, question, rough), max(SHORTLIST, k))
     around = surroundings(snapshot, rows) if snapshot.conversational > 0.0 else rows[:0]
     pool = _with_background(np.union1d(rows, around[eligible[around]]), rough, eligible)
@@ -153,7 +165,7 @@ def _ranked(
     if late is not None:
         mix["interaction"] = scaled(late.scores, late.scores)
     own = np.zeros(len(snapshot.status) + 1)  # the last is that of nobody, -1
-    own[pool] = mixed(mix)
+    own[pool] = np.maximum(mixed(mix), dated[pool])
     ranked = np.union1d(rows, around[eligible[around]])
     relevance, evidence = gathered(base, question, ranked, pool, own, late)
     chosen = WEIGHTS[max(mix, key=_BEST.index)] if weights is None else weights
@@ -236,9 +248,8 @@ def _promise(snapshot: Snapshot, question: Question, rough: Floats) -> Floats:
     known = np.append(rough, 0.0)  # -1 reads the zero
     share = snapshot.conversational
     worth = rough + share * (_BEFORE * known[snapshot.before] + _AFTER * known[snapshot.after])
-    if question.date is not None:
-        worth = worth * (1.0 + date_match(question.date, snapshot.created))
-    return np.asarray(worth)
+    when = question.when(snapshot.created)
+    return np.asarray(worth if when is None else worth * (1.0 + when))
 
 
 def _shortlist(base: Ranking, worth: Floats, limit: int) -> Ints:

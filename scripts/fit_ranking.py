@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import MemoryBank, Policy
+from ebbmem.clock import day_of, to_micros
 from ebbmem.embedding import resolve
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint
 from ebbmem.evaluate.data import Dataset, History, fill, read
@@ -92,13 +93,18 @@ def samples(
         path = folder / f"{dataset.name}-{number}-{mode}.db"
         with MemoryBank.open(path, namespace="x", embedder=encoder, policy=Policy.chat()) as bank:
             kept = fill(bank, history)
-            arena, now = bank._arena(), bank._now()
+            arena, last = (
+                bank._arena(),
+                max((each.at for each in history.items if each.at), default=None),
+            )
             for asked in history.questions:
+                at = asked.asked_at or last
+                now = bank._now() if at is None else to_micros(at)
                 encoding = None if encoder is None else encoder.encode_query(asked.text)
                 covers = encoder is not None and encoder.covers(asked.text)
                 found = search(
                     arena,
-                    Question.of(asked.text, encoding if covers else None),
+                    Question.of(asked.text, encoding if covers else None, today=day_of(now)),
                     now=now,
                     policy=replace(bank.policy, current_first=False),
                     k=50,
