@@ -108,6 +108,7 @@ class Arena:
         self._links: dict[str, tuple[tuple[str, float], ...]] = {}
         self._neighbours: dict[int, tuple[int, list[tuple[int, float]]]] = {}
         self._dead = 0
+        self._silent = 0  # passages of what no query finds: they say nothing
         self.active = 0  # memories that the store has as active
         self._snapshot: Snapshot | None = None
         self._conversational: float | None = None  # measured when somebody asks
@@ -188,7 +189,7 @@ class Arena:
             self._number("source", content.source),
             self._number("speaker", speaker),
             is_question(text, self.cues),
-            marks(text, self._wordings),
+            marks(text, self._wordings, heard=heard),
             *holding,
             content.searchable,
             count_words(text),
@@ -199,6 +200,7 @@ class Arena:
         self._rows.append((*facts, *said))
         if not content.searchable:  # a row needs a passage; this one says nothing
             self._passages.append(row, (0, len(text)), [], None)
+            self._silent += 1
             self._passage_start.append(len(self._passages))
             return
         parts = content.passages or [Passage(*span) for span in passages(text)]
@@ -318,7 +320,7 @@ class Arena:
         """How many passages ever held each of these terms, and how many there were at all."""
         with self.lock:
             index = self._passages.keywords
-            return {term: index.frequency(term) for term in terms}, len(index)
+            return {term: index.frequency(term) for term in terms}, len(index) - self._silent
 
     def follows_question(self, source: str, speaker: str | None) -> bool:
         """Whether what is said next in a source follows a question of another speaker."""

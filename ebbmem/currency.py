@@ -93,9 +93,15 @@ class Statements:
     alike: NDArray[np.float64] | None
 
 
-def marks(text: str, languages: tuple[Wording, ...] = LANGUAGES) -> int:
-    """The slots a text tells of as bits, and whether it tells of a change and of the speaker."""
-    tables, runs = _compiled(languages), _runs(text)
+def marks(
+    text: str, languages: tuple[Wording, ...] = LANGUAGES, *, heard: Sequence[str] | None = None
+) -> int:
+    """The slots a text tells of as bits, and whether it tells of a change and of the speaker.
+
+    Args:
+        heard: its words, if they have been read.
+    """
+    tables, runs = _compiled(languages), _runs(words(text) if heard is None else heard)
     changed = CHANGED if any(_spans(each, tables.update) for each in runs) else 0
     personal = PERSONAL if _PERSON.search(text.lower()) else 0
     return _slots(runs, tables)[1] | changed | personal
@@ -109,7 +115,7 @@ def wanted(
     None where it asks nothing, of another time, or of what may be true side by side.
     """
     tables, lowered, distinct = _compiled(languages), question.lower(), list(dict.fromkeys(terms))
-    present, slots = tables.present.search(lowered), _slots(_runs(question), tables)[0]
+    present, slots = tables.present.search(lowered), _slots(_runs(words(question)), tables)[0]
     length = count_words(question)
     asks = cues.is_question(question) or length <= SHORT or present or slots
     past = tables.past.search(lowered) and not present
@@ -117,7 +123,7 @@ def wanted(
         return None
     if length > LONGEST:
         return None
-    rest = [each for each in _rest(_runs(question), tables) if each]
+    rest = [each for each in _rest(_runs(words(question)), tables) if each]
     names = [*_NAME.findall(question), *filter(_is_cjk_name, rest[:1])]
     subject = set(keywords(" ".join(rest)))
     named = subject.intersection(keywords(" ".join(names)))
@@ -262,11 +268,11 @@ def _stem(word: str) -> str:
     return found[0] if found else word  # a stop word may be half of an entry
 
 
-def _runs(text: str) -> list[_Run]:
+def _runs(heard: Iterable[str]) -> list[_Run]:
     latin: list[str] = []
     runs: list[_Run] = [(latin, " ")]
-    for word in words(text):
-        if _IS_CJK.match(word):
+    for word in heard:
+        if not word.isascii() and _IS_CJK.match(word):
             runs.append((word, ""))
         else:
             latin.append(_stem(word))
@@ -275,16 +281,15 @@ def _runs(text: str) -> list[_Run]:
 
 def _spans(run: _Run, known: _Entries) -> list[tuple[int, int]]:
     """Where known entries stand, in order, each the longest that begins where it does."""
-    (units, joint), spans, at = run, [], 0
-    while at < len(units):
-        longest = known.longest.get(units[at], 0)
-        for end in range(min(at + longest, len(units)), at, -1):
+    (units, joint), spans, free, longest = run, [], 0, known.longest
+    for at in [at for at, unit in enumerate(units) if unit in longest]:  # hardly any
+        if at < free:
+            continue
+        for end in range(min(at + longest[units[at]], len(units)), at, -1):
             if joint.join(units[at:end]) in known:
                 spans.append((at, end))
-                at = end
+                free = end
                 break
-        else:
-            at += 1
     return spans
 
 

@@ -212,7 +212,9 @@ class Weigher:
             answers=self._answers(draft),
             assistant=(draft.speaker or "").lower() in ASSISTANTS,
         )
-        if draft.source is not None and draft.searchable:
+        if not draft.searchable:
+            return found, heard
+        if draft.source is not None:
             self._last[draft.source] = (found.question, draft.speaker)
         for part in spoken_parts(draft.speaker, draft.text, parts):
             self._heard.update(set(keywords(part)))

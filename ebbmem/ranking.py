@@ -77,14 +77,15 @@ class Weights:
     fits: float = 0.0
     role: float = 0.0
     speaker: float = 0.0
-    strength: float = 0.05
+    strength: float = 0.0
 
 
 STRENGTH = 0.05
-"""Weight of strength. Not fitted: questions of evaluation data ask about old and new alike."""
+"""Weight of strength beside the relevance of another index, which knows nothing of time."""
 
-WEIGHTS = {name: Weights(**each, strength=STRENGTH) for name, each in FITTED.items()}
-"""By the best signal there is: "interaction", "similarity" or "keyword"."""
+WEIGHTS = {name: Weights(**each) for name, each in FITTED.items()}
+"""By the best signal there is: "interaction", "similarity" or "keyword". That of strength is the
+policy's, and not fitted: questions of evaluation data ask about old and new alike."""
 
 ADJACENT = 0.3
 """Share of its relevance that an item passes on to those said just before and after it."""

@@ -169,9 +169,8 @@ def _ranked(
     ranked = np.union1d(rows, around[eligible[around]])
     relevance, evidence = gathered(base, question, ranked, pool, own, late)
     chosen = WEIGHTS[max(mix, key=_BEST.index)] if weights is None else weights
-    if policy.ranking == "product":
-        chosen = replace(chosen, strength=0.0)
-    bonuses = features(evidence, chosen)
+    bonus = 0.0 if policy.ranking == "product" else policy.strength_weight
+    bonuses = features(evidence, replace(chosen, strength=bonus))
     scores = combined(relevance, bonuses)
     if policy.ranking == "product":
         scores = scores * np.clip(evidence.strength, 0.0, 1.0)
@@ -179,6 +178,8 @@ def _ranked(
     direct = {row: worth[row] for row in rows.tolist()}
     floor = heapq.nlargest(k, direct.values())[-1] if len(direct) >= k else 0.0
     beside = _beside(snapshot, worth, direct, floor)
+    strong = [direct[row] for row in rows[base.related[rows]].tolist()]
+    lacking = len(strong) < k  # only then what is merely similar may come by the graph
     reached = beside | _spread(
         direct,
         floor,
@@ -186,11 +187,12 @@ def _ranked(
             snapshot,
             active,
             least=max(policy.link_similarity, background + _LINKED * (1.0 - background)),
-            unrelated=max(background, 0.0),
-            adjacent=ADJACENT * snapshot.conversational,
+            unrelated=max(background, 0.0) if lacking else 1.0,
+            adjacent=ADJACENT * snapshot.conversational if lacking else 0.0,
             floor=floor,
         ),
         eligible,
+        ceiling=min(strong, default=1.0),
     )
     return replace(
         base,
@@ -324,10 +326,14 @@ def _spread(
     floor: float,
     edges_of: Callable[[Mapping[int, float], float], Mapping[int, Sequence[Edge]]],
     eligible: NDArray[np.bool_],
+    *,
+    ceiling: float,
 ) -> dict[int, Reached]:
     """What the graph adds to the direct hits, or lifts among them; nothing is ever lowered.
 
-    What may not be shown does not conduct either.
+    What may not be shown does not conduct either. What somebody linked may be lifted up to its
+    seed; what is only similar takes no place from a hit that is related, so it stays under the
+    `ceiling`.
     """
     best = heapq.nsmallest(_SEEDS, direct, key=lambda row: (-direct[row], row))
     seeds = {row: direct[row] for row in best if direct[row] > 0.0}
@@ -338,8 +344,13 @@ def _spread(
             for row, edges in edges_of(active, floor).items()
         }
 
-    reached = spread(seeds, visible, floor=floor)
-    return {row: each for row, each in reached.items() if each.activation > direct.get(row, 0.0)}
+    bounded = {
+        row: each
+        if all(edge.kind == "linked" for edge in each.path)
+        else replace(each, activation=min(each.activation, ceiling))
+        for row, each in spread(seeds, visible, floor=floor).items()
+    }
+    return {row: each for row, each in bounded.items() if each.activation > direct.get(row, 0.0)}
 
 
 def _background(snapshot: Snapshot, known: float | None) -> float:

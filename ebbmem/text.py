@@ -120,6 +120,8 @@ def spoken(speaker: str | None, passage: str) -> str:
 
 def count_words(text: str) -> int:
     """Length in words; two CJK characters count as one."""
+    if text.isascii():
+        return len(text.split())
     units = _UNIT.findall(text)
     cjk = sum(1 for unit in units if _IS_CJK.match(unit))
     return len(units) - cjk + (cjk + 1) // 2

@@ -1,10 +1,14 @@
 """Run the notebooks and keep their outputs, without a trace of when, where or by whom.
 
-Usage: python notebooks/execute.py
+They run without evaluation data, so that no figure depends on what is not here.
+
+Usage: python notebooks/execute.py [NOTEBOOK ...]
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import nbformat
@@ -19,7 +23,10 @@ METADATA = {
 def execute(path: Path) -> None:
     """Fill in the outputs of one notebook, in place."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, kernel_name="python3", record_timing=False).execute()
+    place = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(
+        notebook, kernel_name="python3", record_timing=False, resources=place, timeout=600
+    ).execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
@@ -29,5 +36,7 @@ def execute(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for each in sorted(Path(__file__).parent.glob("*.ipynb")):
+    os.environ["EBBMEM_DATA"] = ""
+    named = [Path(each) for each in sys.argv[1:]]
+    for each in named or sorted(Path(__file__).resolve().parent.glob("*.ipynb")):
         execute(each)

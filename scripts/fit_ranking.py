@@ -98,15 +98,15 @@ def samples(
                 max((each.at for each in history.items if each.at), default=None),
             )
             for asked in history.questions:
-                at = asked.asked_at or last
-                now = bank._now() if at is None else to_micros(at)
+                asked_at = asked.asked_at or last
+                now = bank._now() if asked_at is None else to_micros(asked_at)
                 encoding = None if encoder is None else encoder.encode_query(asked.text)
                 covers = encoder is not None and encoder.covers(asked.text)
                 found = search(
                     arena,
                     Question.of(asked.text, encoding if covers else None, today=day_of(now)),
                     now=now,
-                    policy=replace(bank.policy, current_first=False),
+                    policy=replace(bank.policy, current_first=False, strength_weight=0.0),
                     k=50,
                     min_similarity=None,
                     unrelated=None if encoder is None else encoder.fingerprint.min_similarity,

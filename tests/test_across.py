@@ -55,13 +55,13 @@ def in_memory(*contents: Sequence[str]) -> Iterator[list[MemoryBank]]:
 def test_each_score_is_weighed_by_what_the_best_of_its_namespace_is_worth(
     open_bank: OpenBank,
 ) -> None:
-    """By hand: both are the best of their namespace, 0.5 without a shared word; 0.6 is the cosine
-    of the second beside 1.0 of the first."""
+    """By hand: both are the best of their namespace, 2/3 without a shared word; 0.6 is the
+    cosine of the second beside 1.0 of the first."""
     banks = filled(open_bank, a=["milk"], b=["tea"])
     found = recall_across(banks, "query", min_similarity=-1.0)
     assert [(ns, hit.memory.id) for ns, hit in found] == [(("b",), "tea"), (("a",), "milk")]
-    assert [hit.score for _, hit in found] == pytest.approx([0.5, 0.3])
-    assert [hit.relevance for _, hit in found] == pytest.approx([0.5, 0.3])
+    assert [hit.score for _, hit in found] == pytest.approx([2 / 3, 0.4])
+    assert [hit.relevance for _, hit in found] == pytest.approx([2 / 3, 0.4])
 
 
 def test_the_best_k_of_all_are_the_answer(open_bank: OpenBank) -> None:

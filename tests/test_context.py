@@ -11,13 +11,13 @@ import sys
 import types
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import a_memory, a_recollection
@@ -133,6 +133,13 @@ def test_what_is_told_once_leaves_its_room_to_the_next() -> None:
     budget = words(alone) + words(told("four five six", id="c"))
     block = render(both, now=NOW, budget=budget, count_tokens=words)
     assert sorted(block.ids) == ["a", "c"]
+
+
+def test_what_only_fills_a_place_is_not_told() -> None:
+    filling = replace(recollection("b", id="m2", score=0.9), related=False)
+    block = render([recollection("a"), filling], now=NOW, budget=100, count_tokens=words)
+    assert block.ids == ("m1",)
+    assert render([filling], now=NOW, budget=100, count_tokens=words) == ""
 
 
 def test_lines_are_told_oldest_first() -> None:
@@ -314,6 +321,7 @@ def test_the_closing_delimiter_stands_once_and_last(
     assert len(block.splitlines()) == (3 if speaker is None else 4)  # said twice, told once
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(
         st.text(max_size=200) | st.text("ab 字あ\u0301👩\u200d\n", max_size=200), max_size=5

@@ -154,3 +154,49 @@ def test_coverage_lies_in_the_unit_interval_and_scores_under_the_ceiling(
     assert (found.scores >= 0.0).all()
     assert (found.scores <= found.ceiling).all()
     assert ((found.scores > 0.0) == (found.coverage > 0.0)).all()
+
+
+# -- rare words ----------------------------------------------------------------------------------
+
+
+def rare(documents: list[list[str]], query: list[str], telling: list[bool] | None = None) -> set[int]:
+    """Documents that hold a rare word of the query."""
+    index = build(documents)
+    found = match(index.select(query), np.ones(len(documents), bool), telling=telling)
+    return set(np.flatnonzero(found.rare).tolist())
+
+
+def test_a_word_of_two_documents_is_rare_and_of_three_is_not() -> None:
+    for holding, expected in ((1, {0}), (2, {0, 1}), (3, set())):
+        documents = [["tea"]] * holding + [["rain"]] * 20
+        assert rare(documents, ["tea"]) == expected
+
+
+def test_in_a_large_collection_a_word_of_a_fiftieth_is_rare() -> None:
+    for holding, expected in ((4, 4), (5, 0)):  # 0.02 * 200 = 4
+        documents = [["tea"]] * holding + [["rain"]] * (200 - holding)
+        assert len(rare(documents, ["tea"])) == expected
+
+
+def test_a_word_that_may_not_tell_is_never_rare() -> None:
+    documents = [["tea"], ["milk"], *[["rain"]] * 20]
+    assert rare(documents, ["tea", "milk"], [False, True]) == {1}
+    assert rare(documents, ["tea", "milk"], [False, False]) == set()
+
+
+def test_a_word_is_rare_by_what_is_alive() -> None:
+    index = build([["tea"]] * 5 + [["rain"]])
+    alive = np.array([True, True, False, False, False, True])
+    assert match(index.select(["tea"]), alive).rare.tolist() == [True, True, *[False] * 4]
+
+
+@relaxed
+@given(collections, queries)
+def test_what_is_rare_is_what_a_loop_finds(documents: list[list[str]], query: list[str]) -> None:
+    expected = {
+        number
+        for number, document in enumerate(documents)
+        for term in query
+        if term in document and sum(term in each for each in documents) <= 2
+    }
+    assert rare(documents, query) == expected

@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ebbmem.relevance import MIX, Pieces, idf_weights, max_sim, mixed, scaled
+from ebbmem.relevance import (
+    MIX,
+    PLAIN_MIX,
+    Pieces,
+    best_matches,
+    idf_weights,
+    max_sim,
+    mixed,
+    scaled,
+    telling,
+)
 
 relaxed = settings(deadline=None, max_examples=100)
 finite = st.floats(-1.0, 1.0, allow_subnormal=False)
@@ -26,19 +36,14 @@ def pieces_of(seed: int, sizes: list[int], dimension: int) -> Pieces:
     return Pieces(codes, norms.astype(np.float32), starts)
 
 
-def naive(
-    query: NDArray[np.float32], weights: NDArray[np.float64], pieces: Pieces, passage: int
-) -> float:
-    first, last = int(pieces.starts[passage]), int(pieces.starts[passage + 1])
-    score = 0.0
-    for piece, weight in zip(query.tolist(), weights.tolist(), strict=True):
-        best = -math.inf
-        for row in range(first, last):
-            code = pieces.codes[row].tolist()
-            length = math.sqrt(sum(each * each for each in code))
-            best = max(best, sum(a * b for a, b in zip(piece, code, strict=True)) / length)
-        score += weight * best if best > -math.inf else 0.0
-    return score
+def cosine(pieces: Pieces, passage: int, piece: list[float]) -> float:
+    """The best cosine of a piece of a query with any of a passage."""
+    best = -math.inf
+    for row in range(int(pieces.starts[passage]), int(pieces.starts[passage + 1])):
+        code = pieces.codes[row].tolist()
+        length = math.sqrt(sum(each * each for each in code))
+        best = max(best, sum(a * b for a, b in zip(piece, code, strict=True)) / length)
+    return best if best > -math.inf else 0.0
 
 
 @relaxed
@@ -58,9 +63,12 @@ def test_late_interaction_is_what_three_loops_find(
     weights = random.dirichlet(np.ones(length))
     pieces = pieces_of(seed, sizes, dimension)
     chosen = data.draw(st.lists(st.integers(0, len(sizes) - 1), max_size=10))
+    expected = [[cosine(pieces, each, piece) for piece in query.tolist()] for each in chosen]
+    best = best_matches(query, pieces, np.array(chosen, np.int64))
+    assert best.shape == (len(chosen), length)
+    assert best.ravel().tolist() == pytest.approx([x for row in expected for x in row], abs=1e-5)
     found = max_sim(query, weights, pieces, np.array(chosen, np.int64))
-    expected = [naive(query, weights, pieces, passage) for passage in chosen]
-    assert found.tolist() == pytest.approx(expected, abs=1e-5)
+    assert found.tolist() == pytest.approx([float(weights @ row) for row in expected], abs=1e-5)
     assert (np.abs(found) <= 1.0 + 1e-5).all()
 
 
@@ -107,6 +115,37 @@ def test_two_pieces_have_the_weights_worked_out_by_hand() -> None:
     assert idf_weights(np.array([1, 5], np.int32), 10)[0] == pytest.approx(expected)
 
 
+# -- what tells apart ----------------------------------------------------------------------------
+
+
+def test_two_pieces_tell_apart_as_worked_out_by_hand() -> None:
+    # best - mean: 0.8 - 0.5 = 0.3 and 0.6 - 0.5 = 0.1; 0.4 * 0.3 = 0.12 and 0.6 * 0.1 = 0.06
+    best = np.array([[0.8, 0.6], [0.2, 0.4]], np.float32)
+    found = telling(np.array([0.4, 0.6]), best)
+    assert found.tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_a_piece_that_everything_matches_equally_tells_nothing() -> None:
+    best = np.array([[0.5, 0.9], [0.5, 0.1]], np.float32)
+    assert telling(np.array([0.9, 0.1]), best).tolist() == pytest.approx([0.0, 1.0])
+
+
+def test_where_nothing_tells_apart_the_weights_stay() -> None:
+    weights = np.array([0.9, 0.1])
+    for best in (np.full((3, 2), 0.5), np.ones((1, 2)), np.ones((0, 2))):
+        assert telling(weights, best.astype(np.float32)).tolist() == [0.9, 0.1]
+
+
+@relaxed
+@given(st.integers(0, 2**31), st.integers(0, 8), st.integers(1, 6))
+def test_what_tells_apart_sums_to_one_and_is_not_negative(seed: int, rows: int, size: int) -> None:
+    random = np.random.default_rng(seed)
+    best = random.uniform(-1.0, 1.0, (rows, size)).astype(np.float32)
+    found = telling(random.dirichlet(np.ones(size)), best)
+    assert float(found.sum()) == pytest.approx(1.0)
+    assert (found >= 0.0).all()
+
+
 # -- scaling and mixing --------------------------------------------------------------------------
 
 
@@ -148,8 +187,16 @@ def test_an_empty_pool_and_a_flat_pool_of_zeros_give_zeros() -> None:
     assert scaled(np.zeros(3), np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
 
 
-def test_the_shares_of_the_mix_sum_to_one() -> None:
-    assert sum(MIX.values()) == 1.0
+@pytest.mark.parametrize("mix", [MIX, PLAIN_MIX], ids=["pieces", "plain"])
+def test_the_shares_of_a_mix_sum_to_one(mix: dict[str, float]) -> None:
+    assert sum(mix.values()) == 1.0
+
+
+def test_without_pieces_the_vector_counts_twice_as_much_as_the_words() -> None:
+    signals = {"keyword": np.array([0.3]), "similarity": np.array([0.9])}
+    assert mixed(signals).tolist() == pytest.approx([(0.3 + 2 * 0.9) / 3])
+    with_pieces = mixed({**signals, "interaction": np.array([0.5])})
+    assert with_pieces.tolist() == pytest.approx([0.5 * 0.5 + 0.25 * 0.3 + 0.25 * 0.9])
 
 
 @relaxed

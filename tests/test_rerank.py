@@ -48,8 +48,8 @@ def test_strength_is_a_twentieth_beside_the_relevance(bank: MemoryBank, clock: M
     bank.rerank({"old": 0.5}, reinforce=False)
     clock.advance(days=20)
     found = bank.rerank({"old": 0.8, "new": 0.79}, reinforce=False)
-    # 0.8 * (1 + 0.05 * 0.527) / 1.05 and 0.79 * (1 + 0.05) / 1.05
-    assert scores(found) == pytest.approx({"new": 0.79, "old": 0.7819809523809524}, abs=1e-12)
+    # 0.8 * exp(0.05 * (0.527 - 1)) and 0.79 * exp(0)
+    assert scores(found) == pytest.approx({"new": 0.79, "old": 0.781301975648641}, abs=1e-12)
     assert ids(found) == ["new", "old"]
     assert [each.strength for each in found] == pytest.approx([1.0, 0.5272924240430485])
 
@@ -91,8 +91,8 @@ def test_strength_counts_in_thousandths() -> None:
     relevance = np.array([0.5, 0.5, 0.5])
     rounded = with_strength(relevance, np.array([0.9004, 0.8996, 0.9006]))
     assert rounded[0] == rounded[1] < rounded[2]
-    # 0.5 * (1 + 0.05 * 0.9) / 1.05
-    assert rounded[0] == pytest.approx(0.49761904761904763, abs=1e-15)
+    # 0.5 * exp(0.05 * (0.9 - 1))
+    assert rounded[0] == pytest.approx(0.49750623959634116, abs=1e-15)
     product = with_strength(relevance, np.array([0.9004, 0.8996, 0.9006]), product=True)
     assert product.tolist() == pytest.approx([0.45, 0.45, 0.4505], abs=1e-15)
 

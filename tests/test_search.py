@@ -27,9 +27,9 @@ from ebbmem.arena import Arena
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding, quantise
-from ebbmem.finding import Question, Ranking
+from ebbmem.finding import ByRow, Question, Ranking
 from ebbmem.lifecycle import faded
-from ebbmem.search import search
+from ebbmem.search import SHORTLIST, search
 from ebbmem.store import Entry, Passage, SQLiteStore
 from ebbmem.testing import ManualClock, TableEmbedder
 from ebbmem.vectors import ExactIndex, FlatIndex
@@ -149,6 +149,45 @@ def test_rankings_are_ordered_bounded_and_hold_nothing_hidden(seed: int, size: i
     assert len(set(rows)) == len(rows)
     assert not found.hidden[rows].any()
     assert found.snapshot.alive()[rows].all()
+
+
+@settings(deadline=None, max_examples=25, derandomize=True)
+@given(st.integers(0, 2**31), st.integers(1, 120), st.sampled_from([None, -1.0]))
+def test_no_direct_hit_scores_more_than_its_relevance(
+    seed: int, size: int, least: float | None
+) -> None:
+    world = World(seed, size)
+    question = replace(Question.of(world.text(2), world.encoding()), now=None)  # none moves up
+    found = world.ask(FlatIndex, question, 10, least)
+    world.store.close()
+    for row, score in found.order:
+        if found.direct(row):
+            assert 0.0 <= score <= found.relevance[row] + 1e-12
+        else:
+            assert score <= found.found(row, score).via.activation + 1e-12
+
+
+@settings(deadline=None, max_examples=25, derandomize=True)
+@given(st.integers(0, 2**31), st.integers(1, 120))
+def test_what_was_found_through_others_stands_under_its_seed(seed: int, size: int) -> None:
+    world = World(seed, size)
+    question = replace(Question.of(world.text(2), world.encoding()), now=None)
+    found = world.ask(FlatIndex, question, 40, None)
+    world.store.close()
+    scores = dict(found.order)
+    for row, reached in found.reached.items():
+        assert scores[row] <= scores[reached.seed] + 1e-12
+        assert found.eligible[row]
+
+
+def test_only_the_shortlist_is_scored_in_full() -> None:
+    world = World(7, 300)
+    found = world.ask(FlatIndex, Question.of("tea", world.encoding()), 10, -1.0)
+    world.store.close()
+    direct = [row for row, _ in found.order if found.direct(row)]
+    assert int(found.candidate.sum()) > SHORTLIST == 200
+    assert len(direct) + sum(row in found.candidate.nonzero()[0] for row in found.reached) >= 200
+    assert len(direct) <= SHORTLIST
 
 
 def test_a_store_of_more_than_the_shortlist_still_fills_k() -> None:
@@ -302,6 +341,181 @@ def test_what_is_equally_good_comes_in_the_same_order_for_every_reader(open_bank
     assert len(scores) == 1
     expected = ids(bank.recall("harbour", reinforce=False))
     assert ids(open_bank().recall("harbour", reinforce=False)) == expected
+
+
+# -- rare words, and what fills places -----------------------------------------------------------
+
+RARE = "the zeppelin, a velvet piano, copper glue and one marble ladder"  # one word is known
+
+
+def test_a_rare_word_alone_is_enough(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("a zeppelin landed", id="rare", importance=0.5)
+    bank.remember_many(f"the lamp number {n} is broken" for n in range(20))
+    [found] = bank.recall(RARE)
+    assert (found.memory.id, found.related, found.reinforced) == ("rare", True, True)
+
+
+def test_a_word_of_three_memories_alone_is_not_enough(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember_many(f"a zeppelin landed at {n}" for n in range(3))
+    bank.remember_many(f"the lamp number {n} is broken" for n in range(20))
+    assert bank.recall(RARE) == []
+
+
+def test_a_single_character_is_never_rare(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("她养猫", id="rare", importance=0.5)
+    bank.remember_many(f"灯号{n}坏了" for n in range(20))
+    assert bank.recall("飞艇钢琴铜胶梯猫") == []
+    assert ids(bank.recall("飞艇钢琴铜胶梯养猫")) == ["rare"]  # a pair may be
+
+
+def test_a_word_of_a_named_date_is_never_rare(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember("room 14 was painted", id="number", importance=0.5)
+    bank.remember_many(f"the lamp is broken again, says witness {n + 100}" for n in range(20))
+    assert bank.recall("Who brought a zeppelin, velvet and glue on March 14?") == []
+    assert ids(bank.recall("Who brought a zeppelin, velvet and glue to 14?")) == ["number"]
+
+
+def lamps(bank: MemoryBank) -> None:
+    """One memory that answers, and nine that share a common word with the question."""
+    bank.remember("the harbour lamp is broken", id="hit", importance=0.5)
+    bank.remember_many([draft(f"weak{n}", f"number {n} has a new lamp") for n in range(9)])
+
+
+def test_weaker_ones_fill_places_beside_something_related(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    lamps(bank)
+    hit, *others = bank.recall("is the harbour lamp rusty, bent or missing?", k=4)
+    assert (hit.memory.id, hit.related, hit.reinforced) == ("hit", True, True)
+    assert len(others) == 3
+    assert {(each.related, each.reinforced, each.via) for each in others} == {(False, False, ())}
+    assert all(each.score < hit.score for each in others)
+    assert bank.stats().recalls == 1
+
+
+def test_weaker_ones_alone_are_nothing(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    lamps(bank)
+    bank.erase("hit")
+    assert bank.recall("is the harbour lamp rusty, bent or missing?", k=4) == []
+    assert bank.stats().recalls == 0
+
+
+def test_what_fills_places_is_not_told_in_a_block(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    lamps(bank)
+    block = bank.context("is the harbour lamp rusty, bent or missing?", budget=1000)
+    assert block.ids == ("hit",)
+
+
+def test_a_threshold_of_the_callers_lets_nothing_merely_similar_in(open_bank: OpenBank) -> None:
+    table = {**AXES, "query": [1, 0, 0]}
+    bank = open_bank(embedder=TableEmbedder(table), policy=Policy(link_similarity=1.0))
+    bank.remember_many([draft(text, text) for text in AXES])
+    assert ids(bank.recall("query", min_similarity=0.9)) == ["north"]
+
+
+def test_beside_something_similar_the_upper_quarter_fills_places(open_bank: OpenBank) -> None:
+    # cosines 1, 0.1, 0.09 to 0.03: three quarters lie under 0.09, and only 1 is over the guess 0.2
+    cosines = [1.0, *(n / 100 for n in range(10, 2, -1))]
+    table = {f"t{n}": [c, (1 - c * c) ** 0.5] for n, c in enumerate(cosines)}
+    bank = open_bank(
+        embedder=TableEmbedder({**table, "query": [1, 0]}), policy=Policy(link_similarity=1.0)
+    )
+    bank.remember_many([draft(text, text) for text in table])
+    found = bank.recall("query", k=9)
+    assert [(each.memory.id, each.related) for each in found if not each.via] == [
+        ("t0", True),
+        ("t1", False),
+        ("t2", False),
+    ]
+
+
+# -- what stands beside a hit in a talk ----------------------------------------------------------
+
+TALK = [
+    ("Ann", "I went to the harbour"),
+    ("Bob", "how nice"),
+    ("Ann", "it was cold"),
+    ("Bob", "I see"),
+    ("Ann", "good night"),
+]
+
+
+@pytest.fixture
+def talk(open_bank: OpenBank) -> MemoryBank:
+    """Five lines of two speakers in turn; only the first, t0, is about the harbour."""
+    bank = open_bank()
+    bank.remember_many(
+        draft(f"t{n}", text, speaker=who, source="talk") for n, (who, text) in enumerate(TALK)
+    )
+    return bank
+
+
+def test_neighbours_that_share_no_word_come_with_their_hit(talk: MemoryBank) -> None:
+    found = talk.recall("harbour")
+    assert ids(found) == ["t0", "t1", "t2"]
+    hit, next_, behind = found
+    assert [(step.id, step.kind) for step in next_.via] == [("t0", "seed"), ("t1", "adjacent")]
+    assert [(step.id, step.kind) for step in behind.via] == [
+        ("t0", "seed"),
+        ("t1", "adjacent"),
+        ("t2", "adjacent"),
+    ]
+    assert hit.score > next_.score >= behind.score > 0.0
+    assert [each.keyword > 0.0 for each in found] == [True, False, False]
+
+
+def test_neighbours_are_related_but_not_reinforced(talk: MemoryBank) -> None:
+    assert [(each.related, each.reinforced) for each in talk.recall("harbour")] == [
+        (True, True),
+        (True, False),
+        (True, False),
+    ]
+    assert talk.get("t1").recall_count == 0
+
+
+def test_neighbours_are_told_in_a_block(talk: MemoryBank) -> None:
+    assert talk.context("harbour", budget=1000).ids == ("t0", "t1", "t2")
+
+
+def test_a_neighbour_takes_no_place_from_a_hit(talk: MemoryBank) -> None:
+    assert ids(talk.recall("harbour", k=1)) == ["t0"]
+
+
+def test_a_hidden_neighbour_does_not_come_along(talk: MemoryBank) -> None:
+    talk.forget("t1")
+    assert "t1" not in ids(talk.recall("harbour"))
+
+
+def test_an_unrelated_question_finds_nothing_in_a_talk(talk: MemoryBank) -> None:
+    assert talk.recall("zeppelin") == []
+
+
+def test_single_facts_bring_no_neighbours(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember_many(draft(f"t{n}", text, source="talk") for n, (_, text) in enumerate(TALK))
+    assert ids(bank.recall("harbour")) == ["t0"]
+
+
+# -- values by row -------------------------------------------------------------------------------
+
+
+@given(st.dictionaries(st.integers(0, 50), st.floats(0.0, 1.0)), st.integers(0, 60))
+def test_values_by_row_are_a_mapping_of_them(values: dict[int, float], row: int) -> None:
+    rows = sorted(values)
+    found = ByRow(np.array(rows, np.int64), np.array([values[each] for each in rows]))
+    assert dict(found) == values == found
+    assert list(found) == rows
+    assert len(found) == len(values)
+    assert (row in found) is (row in values)
+    assert found.get(row, -1.0) == values.get(row, -1.0)
+    if row not in values:
+        with pytest.raises(KeyError):
+            found[row]
 
 
 # -- filters -------------------------------------------------------------------------------------

