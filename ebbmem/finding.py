@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem.asking import Asks, asks
+from ebbmem.clock import DAY
 from ebbmem.cues import DateCue, date_cue
 from ebbmem.currency import Wanted, wanted
 from ebbmem.days import Days, days_fit, days_named
 from ebbmem.embedding.base import Encoding
 from ebbmem.graph import Reached
 from ebbmem.languages import LANGUAGES, Language
-from ebbmem.ranking import date_match
+from ebbmem.ranking import date_match, on_date
 from ebbmem.snapshot import Snapshot
 from ebbmem.text import keywords
 
@@ -62,6 +63,16 @@ class Question:
         """Whether it names days so few that what was said on them answers it."""
         named = self.date is not None and self.date.day is not None
         return named or (self.days is not None and self.days.last - self.days.first < _FEW_DAYS)
+
+    def told_on(self, created: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which items were said on the very days it names, if those are few."""
+        found = np.zeros(len(created), bool)
+        if self.short and self.date is not None:
+            found |= on_date(self.date, created)
+        if self.short and self.days is not None:
+            day = created // DAY
+            found |= (day >= self.days.first) & (day <= self.days.last)
+        return found
 
     def when(self, created: NDArray[np.int64]) -> Floats | None:
         """How well items said at `created` (microseconds) fit the days it names, in [0, 1]."""

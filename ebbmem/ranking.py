@@ -36,6 +36,7 @@ __all__ = [
     "date_match",
     "features",
     "neighbours",
+    "on_date",
     "with_strength",
 ]
 
@@ -321,6 +322,20 @@ def best_of_source(values: Floats, sources: Ints, sizes: Ints) -> Floats:
     inside = (sources >= 0) & (sizes <= LONG_SOURCE)
     np.maximum.at(best, sources[inside], values[inside])
     return best[np.where(inside, sources, -1)]
+
+
+def on_date(cue: DateCue, created: Ints) -> NDArray[np.bool_]:
+    """Which items were said at a named date itself, down to the day where one is named."""
+    days = created.astype("datetime64[us]").astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    found = np.ones(len(created), bool)
+    if cue.year is not None:
+        found &= months.astype("datetime64[Y]").astype(int) + 1970 == cue.year
+    if cue.month is not None:
+        found &= months.astype(int) % 12 + 1 == cue.month
+    if cue.day is not None:
+        found &= (days - months).astype(int) + 1 == cue.day
+    return found
 
 
 def date_match(cue: DateCue, created: Ints) -> Floats:

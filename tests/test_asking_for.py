@@ -130,7 +130,8 @@ def test_any_text_has_known_marks_and_a_bounded_number_of_names(text: str, known
 
 
 @pytest.mark.parametrize(
-    "question", ["When did Anna move?", "On which day did it rain?", "她什么时候搬家？", "她什麼時候搬家？"]
+    "question",
+    ["When did Anna move?", "On which day did it rain?", "她什么时候搬家？", "她什麼時候搬家？"],
 )
 def test_when_asks_for_a_time_and_nothing_else(question: str) -> None:
     found = asks(question)
@@ -175,7 +176,8 @@ def test_an_open_question_is_answered_by_names_and_titles(question: str) -> None
 
 
 @pytest.mark.parametrize(
-    "question", ["When and which books did she read?", "什么时候读了哪些书？", "什麼時候讀了哪些書？"]
+    "question",
+    ["When and which books did she read?", "什么时候读了哪些书？", "什麼時候讀了哪些書？"],
 )
 def test_who_asks_for_several_is_answered_by_titles_whatever_else_is_asked(question: str) -> None:
     assert wanted(question) == {"quote"}

@@ -99,3 +99,12 @@ def test_a_day_on_which_nothing_was_said_answers_nothing(open_bank: OpenBank) ->
     bank = open_bank(path=":memory:", embedder=None, clock=clock)
     bank.remember("the lamp is broken", at=datetime(2024, 3, 2, tzinfo=UTC))
     assert bank.recall("What did we talk about yesterday?") == []
+
+
+def test_only_the_named_day_itself_answers_without_a_shared_word(open_bank: OpenBank) -> None:
+    clock = ManualClock(datetime(2024, 3, 13, 12, tzinfo=UTC))
+    bank = open_bank(path=":memory:", embedder=None, clock=clock)
+    for day in (11, 12, 13):
+        bank.remember(f"the lamp number {day} is broken", at=datetime(2024, 3, day, 9, tzinfo=UTC))
+    assert [hit.memory.created_at.day for hit in bank.recall("What about yesterday?")] == [12]
+    assert [hit.memory.created_at.day for hit in bank.recall("三月十一日说了什么？")] == [11]

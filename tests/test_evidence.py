@@ -44,9 +44,7 @@ def within_two(parts: list[list[int]], item: int) -> dict[int, int]:
     for part in parts[:-1]:
         if item in part:
             at = part.index(item)
-            return {
-                part[at + by]: abs(by) for by in (-2, -1, 1, 2) if 0 <= at + by < len(part)
-            }
+            return {part[at + by]: abs(by) for by in (-2, -1, 1, 2) if 0 <= at + by < len(part)}
     return {}
 
 

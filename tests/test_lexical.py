@@ -159,7 +159,9 @@ def test_coverage_lies_in_the_unit_interval_and_scores_under_the_ceiling(
 # -- rare words ----------------------------------------------------------------------------------
 
 
-def rare(documents: list[list[str]], query: list[str], telling: list[bool] | None = None) -> set[int]:
+def rare(
+    documents: list[list[str]], query: list[str], telling: list[bool] | None = None
+) -> set[int]:
     """Documents that hold a rare word of the query."""
     index = build(documents)
     found = match(index.select(query), np.ones(len(documents), bool), telling=telling)

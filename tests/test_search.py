@@ -24,12 +24,13 @@ from ebbmem import (
     UnknownCategory,
 )
 from ebbmem.arena import Arena
+from ebbmem.candidates import SHORTLIST
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding, quantise
 from ebbmem.finding import ByRow, Question, Ranking
 from ebbmem.lifecycle import faded
-from ebbmem.search import SHORTLIST, search
+from ebbmem.search import search
 from ebbmem.store import Entry, Passage, SQLiteStore
 from ebbmem.testing import ManualClock, TableEmbedder
 from ebbmem.vectors import ExactIndex, FlatIndex
@@ -184,10 +185,17 @@ def test_only_the_shortlist_is_scored_in_full() -> None:
     world = World(7, 300)
     found = world.ask(FlatIndex, Question.of("tea", world.encoding()), 10, -1.0)
     world.store.close()
-    direct = [row for row, _ in found.order if found.direct(row)]
     assert int(found.candidate.sum()) > SHORTLIST == 200
-    assert len(direct) + sum(row in found.candidate.nonzero()[0] for row in found.reached) >= 200
-    assert len(direct) <= SHORTLIST
+    assert sum(found.direct(row) for row, _ in found.order) <= SHORTLIST
+    assert len(found.order) < int(found.candidate.sum())
+
+
+def test_the_most_promising_are_on_the_shortlist(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    bank.remember_many(draft(f"m{n}", f"tea number {n}") for n in range(150))
+    bank.remember("tea with milk", id="best", importance=0.5)
+    bank.remember_many(draft(f"m{n}", f"tea number {n}") for n in range(150, 300))
+    assert ids(bank.recall("tea milk", k=1)) == ["best"]
 
 
 def test_a_store_of_more_than_the_shortlist_still_fills_k() -> None:

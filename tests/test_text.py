@@ -127,7 +127,8 @@ def test_keywords_are_the_terms_of_the_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("term", "pair"), [("乌龙", True), ("サカ", True), ("茶", False), ("ab", False), ("乌龙茶", False)]
+    ("term", "pair"),
+    [("乌龙", True), ("サカ", True), ("茶", False), ("ab", False), ("乌龙茶", False)],
 )
 def test_two_characters_without_spaces_are_a_pair(term: str, pair: bool) -> None:
     assert is_pair(term) is pair
