@@ -149,7 +149,7 @@ def _ranked(
             active,
             least=max(policy.link_similarity, background + _LINKED * (1.0 - background)),
             unrelated=max(background, 0.0) if lacking else 1.0,
-            adjacent=ADJACENT * snapshot.conversational if lacking else 0.0,
+            adjacent=0.0,  # those are found already, see `_beside`
             floor=floor,
         ),
         eligible,
@@ -170,7 +170,7 @@ def _ranked(
 
 
 def _beside(snapshot: Snapshot, worth: Scores, direct: Scores, floor: float) -> dict[int, Reached]:
-    """What was found for what was said around it: never above the hit it comes with."""
+    """What was found for what was said around it: its relevance is a share of theirs at least."""
     found = {}
     for row, score in worth.items():
         if row in direct or score <= floor:
@@ -181,10 +181,10 @@ def _beside(snapshot: Snapshot, worth: Scores, direct: Scores, floor: float) -> 
             two = int(step[one]) if one >= 0 else -1
             ways += [(direct[way[0]], way) for way in ((one,), (two, one)) if way[0] in direct]
         if ways:
-            most, way = max(ways, key=lambda each: (each[0], -len(each[1])))
+            _, way = max(ways, key=lambda each: (each[0], -len(each[1])))
             weight = ADJACENT * snapshot.conversational
             edges = tuple(Edge(to, "adjacent", weight) for to in (*way[1:], row))
-            found[row] = Reached(min(score, most), way[0], edges)
+            found[row] = Reached(score, way[0], edges)
     return found
 
 
