@@ -56,7 +56,7 @@ class Weights:
         coverage: idf share of the query's words held by the item and its neighbours.
         statement: the item is not itself a question.
         length: how much it says.
-        opening: it is the first of its source, so nothing before it can speak for it.
+        opening: it is the first of its source or has none: nothing before can speak for it.
         date: it was said at the date that the query names.
         time: it tells a time, and the query asks for one.
         fits: it holds a name, place, number or reason, and the query asks for such.
@@ -194,7 +194,8 @@ def _answer(evidence: Evidence) -> Floats:
 
 
 def _source(evidence: Evidence) -> Floats:
-    return best_of_source(evidence.relevance, evidence.source, evidence.source_size)
+    best = best_of_source(evidence.relevance, evidence.source, evidence.source_size)
+    return np.where(evidence.source < 0, evidence.relevance, best)  # alone it is its own
 
 
 def _window(evidence: Evidence) -> Floats | None:
@@ -220,7 +221,7 @@ def _length(evidence: Evidence) -> Floats:
 
 
 def _opening(evidence: Evidence) -> Floats:
-    return ((evidence.before < 0) & (evidence.after >= 0)).astype(np.float64)
+    return np.asarray(evidence.before < 0, np.float64)
 
 
 def _date(evidence: Evidence) -> Floats | None:

@@ -283,9 +283,9 @@ def test_length_grows_with_the_logarithm_of_words_up_to_eighty() -> None:
     assert found == pytest.approx([0.0, 0.5, 1.0, 1.0])
 
 
-def test_the_opening_is_the_first_of_several() -> None:
+def test_the_opening_has_nothing_before_it_and_so_has_a_fact_of_no_source() -> None:
     assert value("opening", evidence(3)) == [1.0, 0.0, 0.0]
-    assert value("opening", evidence(1)) == [0.0]
+    assert value("opening", evidence(1)) == [1.0]
 
 
 def test_a_date_is_absent_where_none_is_named_or_none_fits() -> None:
@@ -354,9 +354,9 @@ def test_strength_counts_to_a_thousandth_and_up_to_one() -> None:
     assert found == [0.123, 1.0, 0.0]
 
 
-def test_the_source_counts_by_its_best_item() -> None:
+def test_the_source_counts_by_its_best_item_and_what_has_none_is_its_own() -> None:
     given_ = evidence(3, relevance=np.array([0.2, 0.7, 0.4]), source=np.array([0, 0, -1]))
-    assert value("source", given_) == [0.7, 0.7, 0.0]
+    assert value("source", given_) == [0.7, 0.7, 0.4]
 
 
 def test_conversational_features_act_as_far_as_the_store_is_a_conversation() -> None:

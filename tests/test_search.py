@@ -742,3 +742,15 @@ def test_texts_outside_the_latin_script_are_similar_to_nothing(open_bank: OpenBa
     assert best.memory.id == "chinese"
     assert best.similarity is None
     assert all(not each.via for each in (best, *more))
+
+
+def test_a_fact_of_no_source_is_not_outscored_for_having_none(open_bank: OpenBank) -> None:
+    """In a store of dialogue a single fact has no neighbours that could speak for it."""
+    bank = open_bank(path=":memory:", embedder=None)
+    for number in range(40):
+        speaker = ("Ann", "Bo")[number % 2]
+        bank.remember(f"small talk number {number} on the weather", source="t", speaker=speaker)
+    bank.remember("The harbour office opens at nine", source="t", speaker="Ann")
+    fact = bank.remember("The harbour office opens at noon on Sundays")
+    assert bank.stats().conversational > 0.8
+    assert bank.recall("When does the harbour office open on Sundays?")[0].memory.id == fact.id
