@@ -23,7 +23,7 @@ __all__ = ["K1", "B", "KeywordIndex", "KeywordMatches", "Postings", "idf", "matc
 K1 = 1.2
 B = 0.75
 
-_FEW, _RARE = 2, 0.02  # documents, or share of them: a term in no more than these is rare
+_FEW = 2  # documents: a term that no more than these hold is rare
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +134,6 @@ def match(
     coverage = np.zeros(len(alive))
     shared = np.zeros(len(alive))
     rare = np.zeros(len(alive), bool)
-    few = max(_FEW, _RARE * total)
     mean = float(postings.lengths[alive].mean()) if total else 1.0
     norms = k1 * (1.0 - b + b * postings.lengths / max(mean, 1e-9))
     everything = whole = 0.0
@@ -154,7 +153,7 @@ def match(
             )
             coverage[documents] += weight * counts
             shared[documents] += 1.0
-            if tells and df <= few:
+            if tells and df <= _FEW:
                 rare[documents] = True
     return KeywordMatches(
         scores, coverage / max(whole, 1e-9), shared, rare, everything * (k1 + 1.0)

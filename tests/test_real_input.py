@@ -84,9 +84,6 @@ def test_the_readme_example_holds_among_three_thousand_turns_of_real_chat(
     assert "tabs" in [hit.memory.id for hit in chat.recall("How should I format code?")]
 
 
-@pytest.mark.xfail(
-    reason='one rare word, here "point" in six turns of 3,000, is enough to be found'
-)
 def test_an_unrelated_question_finds_nothing_among_three_thousand_turns_of_real_chat(
     chat: MemoryBank,
 ) -> None:

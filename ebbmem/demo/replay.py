@@ -153,6 +153,7 @@ _ALONG = (
 )
 _TRACED = ("s03t04", "s02t03", "s04t04", "s07t01")
 _RECALLED = ("How should I format code?", "What food is Lotte allergic to?", "现在改喝什么茶了？")
+_STRICT = 0.3  # cosine: what is less similar is not found directly
 _STACK, _DEPLOYMENT = "What is our backend built with?", "s13t02"
 _UNRELATED = "What is the boiling point of tungsten?"
 _SECRET, _SECRET_QUESTION = "s11t05", "Who keeps the spare key?"
@@ -175,7 +176,7 @@ def replay(bank: MemoryBank, clock: ManualClock, dialogue: dict[str, Any]) -> Re
     said = _drafts(dialogue)
     along, traces = _live(bank, clock, said, gold)
     recalls = tuple(_ask(bank, clock, each, gold[each], k=3) for each in _RECALLED)
-    graph = _ask(bank, clock, _STACK, gold[_STACK], k=8)
+    graph = _ask(bank, clock, _STACK, gold[_STACK], k=8, min_similarity=_STRICT)
     active = {each.id for each in bank.list()}
     faded = tuple(each for each in bank.list(include_faded=True) if each.id not in active)
     restored = _restore_one(bank, clock, faded, gold)
@@ -293,8 +294,10 @@ def _ask(
     *,
     k: int = 5,
     reinforce: bool = False,
+    min_similarity: float | None = None,
 ) -> Asked:
-    return Asked(clock(), question, gold, tuple(bank.recall(question, k, reinforce=reinforce)))
+    found = bank.recall(question, k, reinforce=reinforce, min_similarity=min_similarity)
+    return Asked(clock(), question, gold, tuple(found))
 
 
 def _restore_one(
