@@ -5,6 +5,7 @@ salience = 1 / (1 + exp(-(weights . terms + bias)))
 A supervised prior: the weights are a logistic regression on what people asked about later, in
 the conversations and stores that `ebbmem/salience_weights.py` names. Names, times, answers,
 rare words, kin and the first person speak for a text; questions, "you" and assistants against.
+A mere "ok" counts against it by hand.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ ASSISTANTS = frozenset(("assistant", "ai", "bot", "chatbot", "model", "助手", 
 
 _LONGEST = 60  # keywords, beyond which more length says nothing
 _NAMES = 3  # names, likewise
+_BACKCHANNEL = 1.5  # "Yeah, ok!": set by hand, as too few stand in the data to learn it from
 _LEAST = 0.05  # salience of what its caller called unimportant: time still tells those apart
 
 
@@ -72,6 +74,7 @@ def terms(found: Traits, heard: Heard) -> dict[str, float]:
 def salience(found: Traits, heard: Heard) -> float:
     """How salient a text is, in (0, 1); one half is the average of what was learned from."""
     evidence = BIAS + sum(WEIGHTS[name] * each for name, each in terms(found, heard).items())
+    evidence -= _BACKCHANNEL * found.backchannel
     return 1.0 / (1.0 + math.exp(-evidence))
 
 

@@ -241,3 +241,9 @@ def test_a_reply_of_somebody_else_is_more_important_than_the_same_after_a_statem
     [_, answer] = remembered(Draft(text="Where then?", speaker="Ann", source="talk"), reply)
     [_, remark] = remembered(Draft(text="There then.", speaker="Ann", source="talk"), reply)
     assert answer > remark
+
+
+def test_a_backchannel_counts_for_less_than_the_same_words_without() -> None:
+    heard = Heard(length=1, stated=1, new=1, rarity=1.0)
+    plain, mere = (salience(replace(PLAIN, backchannel=each), heard) for each in (False, True))
+    assert math.log(plain / (1 - plain)) - math.log(mere / (1 - mere)) == pytest.approx(1.5)
