@@ -126,7 +126,9 @@ MARKS = ("time", "unit", "number", "reason", "person", "place", "feeling", "self
 NAMES = 5
 """More names than these in an item count as these."""
 
-ASSISTANTS = frozenset({"assistant", "ai", "bot", "system", "model", "chatbot", "助手", "助理"})
+ASSISTANTS = frozenset(
+    {"assistant", "ai", "bot", "chatbot", "model", "system", "助手", "助理", "机器人"}
+)
 """Speakers, lower-cased, that are no human."""
 
 _BIT = {name: 1 << at for at, name in enumerate(MARKS)}

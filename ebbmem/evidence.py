@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,6 +142,11 @@ def gathered(
     )
 
 
+def _says(heard: Collection[str], name: str) -> bool:
+    """Whether a name is among words; one written without spaces may be part of a run."""
+    return name in heard or (not name.isascii() and any(name in word for word in heard))
+
+
 def _named(snapshot: Snapshot, asks: Asks) -> int | None:
     """The one speaker whose first name the question holds."""
     if not 1 < len(snapshot.speakers) <= _MANY_SPEAKERS:
@@ -148,6 +154,6 @@ def _named(snapshot: Snapshot, asks: Asks) -> int | None:
     found = [
         at
         for at, name in enumerate(snapshot.speakers)
-        if (first := words(name)[:1]) and first[0] in asks.words
+        if (first := words(name)[:1]) and _says(asks.words, first[0])
     ]
     return found[0] if len(found) == 1 else None

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import repeat
 
 from ebbmem.arena import Arena
+from ebbmem.asking import ASSISTANTS
 from ebbmem.checks import check_fraction
 from ebbmem.clock import day_of, from_micros, to_micros
 from ebbmem.cues import Traits, stated, traits
@@ -22,7 +23,7 @@ from ebbmem.lexical import idf
 from ebbmem.lifecycle import with_deadline
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memory
-from ebbmem.salience import ASSISTANTS, Heard, importance, salience
+from ebbmem.salience import Heard, importance, salience
 from ebbmem.store import Entry, Passage, state_of
 from ebbmem.text import keywords, passages, spoken
 

@@ -19,10 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ebbmem.cues import Traits
 from ebbmem.salience_weights import BIAS, WEIGHTS
 
-__all__ = ["ASSISTANTS", "Heard", "importance", "salience", "salience_of", "terms"]
-
-ASSISTANTS = frozenset(("assistant", "ai", "bot", "chatbot", "model", "助手", "助理", "机器人"))
-"""Speakers, lower-cased, that are no person."""
+__all__ = ["Heard", "importance", "salience", "salience_of", "terms"]
 
 _LONGEST = 60  # keywords, beyond which more length says nothing
 _NAMES = 3  # names, likewise

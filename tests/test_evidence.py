@@ -272,3 +272,15 @@ def test_days_are_weighed_where_the_question_names_some(bank: MemoryBank) -> Non
     assert when("What did Anna have?") is None
     assert when("What did Anna have in January 2026?") == [1.0] * 5
     assert when("What did Anna have in March 2019?") == [0.0] * 5
+
+
+def test_a_speaker_whose_name_is_written_without_spaces_is_named_in_a_run(
+    open_bank: OpenBank,
+) -> None:
+    bank = open_bank(path=":memory:", embedder=None)
+    for number, speaker in enumerate(("小明", "小红") * 3):
+        text = f"我喜欢第{number}种茶"
+        bank.remember(text, source="t", speaker=speaker, position=number)
+    hits = bank.recall("小明喜欢什么茶？", k=6)
+    with_bonus = {hit.memory.speaker for hit in hits if hit.bonuses.get("speaker")}
+    assert with_bonus == {"小明"}
