@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem import asking
+from ebbmem.asking import MANY_SPEAKERS
 from ebbmem.clock import NEVER
 from ebbmem.cues import is_question
 from ebbmem.currency import marks
@@ -103,7 +105,10 @@ class Arena:
         self._passage_start = Growing("int64")
         self._passage_start.append(0)
         self._names: dict[str, dict[str, int]] = {"category": {}, "source": {}, "speaker": {}}
-        self._speaker_words: set[str] = set()  # names that tell an item from no other
+        self._named: list[frozenset[str]] = []  # names in each row
+        self._lines: Counter[int] = Counter()  # living rows of each speaker, by number
+        self._speaker_words: frozenset[str] = frozenset()  # names that tell a row from no other
+        self._recount = False  # speakers came or went since names were counted
         self._order: dict[int, list[tuple[int, int, str, int]]] = {}
         self._links: dict[str, tuple[tuple[str, float], ...]] = {}
         self._neighbours: dict[int, tuple[int, list[tuple[int, float]]]] = {}
@@ -182,15 +187,16 @@ class Arena:
         self._row_of[id_] = row
         text, speaker = content.text, content.speaker
         heard = words(text)
-        if speaker is not None and speaker not in self._names["speaker"]:
-            self._speaker_words.update(speaker.split())
-        holding = asking.marks(text, heard, self._vocabularies, known=self._speaker_words)
+        self._named.append(asking.names(text))
+        number = self._number("speaker", speaker)
+        self._hear(number, 1)
         said = (
             self._number("source", content.source),
-            self._number("speaker", speaker),
+            number,
             is_question(text, self.cues),
             marks(text, self._wordings, heard=heard),
-            *holding,
+            asking.marks(text, heard, self._vocabularies),
+            asking.count_names(self._named[-1], self._speaker_words),
             content.searchable,
             count_words(text),
             -1 if content.position is None else content.position,
@@ -214,6 +220,7 @@ class Arena:
     def _kill(self, id_: str, row: int) -> None:
         self._dead += 1
         del self._row_of[id_]
+        self._hear(int(self._rows[row]["speaker"]), -1)
         self._passages.discard(self._passage_start[row], self._passage_start[row + 1])
         rows = self._rows.view()
         self.active -= int(rows["status"][row]) == ACTIVE
@@ -252,6 +259,25 @@ class Arena:
         record = self._rows[row]
         return (int(record["position"]), int(record["created"]), self._ids[row], row)
 
+    def _hear(self, speaker: int, lines: int) -> None:
+        """Note that a speaker, by number, has so many more living rows."""
+        if speaker >= 0:
+            before = self._lines[speaker]
+            self._lines[speaker] += lines
+            self._recount |= not (before and self._lines[speaker])
+
+    def _count_names(self) -> None:
+        """Count again in how many names rows differ, by the speakers that there are now."""
+        speakers = tuple(self._names["speaker"])
+        living = [speakers[number] for number, lines in self._lines.items() if lines]
+        few = living if len(living) <= MANY_SPEAKERS else []
+        own = frozenset(part for name in few for part in name.split())
+        if own != self._speaker_words:
+            self._speaker_words = own
+            rows = self._rows.view()
+            rows["names"] = [asking.count_names(each, own) for each in self._named]
+        self._recount = False
+
     def _number(self, kind: str, name: str | None) -> int:
         if name is None:
             return -1
@@ -278,6 +304,8 @@ class Arena:
             return self._snapshot
 
     def _take(self) -> Snapshot:
+        if self._recount:
+            self._count_names()
         rows = self._rows.view()
         vectors = self._passages.filled_vectors()
         if self._conversational is None:

@@ -19,12 +19,15 @@ __all__ = [
     "CHINESE",
     "ENGLISH",
     "LANGUAGES",
+    "MANY_SPEAKERS",
     "MARKS",
     "NAMES",
     "Asks",
     "Vocabulary",
     "asks",
+    "count_names",
     "marks",
+    "names",
 ]
 
 _NEVER = "(?!)"
@@ -126,6 +129,9 @@ MARKS = ("time", "unit", "number", "reason", "person", "place", "feeling", "self
 NAMES = 5
 """More names than these in an item count as these."""
 
+MANY_SPEAKERS = 50
+"""With more it is no talk: a name in a question may be anybody's."""
+
 ASSISTANTS = frozenset(
     {"assistant", "ai", "bot", "chatbot", "model", "system", "助手", "助理", "机器人"}
 )
@@ -192,10 +198,8 @@ def marks(
     text: str,
     heard: Sequence[str],
     languages: tuple[Vocabulary, ...] = LANGUAGES,
-    *,
-    known: Collection[str] = (),
-) -> tuple[int, int]:
-    """What an item holds: the bits of `MARKS`, and how many names besides those `known`.
+) -> int:
+    """What an item holds, as bits of `MARKS`.
 
     Args:
         heard: the words of the text, lower-cased, as `ebbmem.text.words` gives them.
@@ -213,8 +217,17 @@ def marks(
                 found |= bit
     if _QUOTED.search(text):
         found |= _BIT["quote"]
-    names = set(_NAME.findall(text))
-    return found, min(len(names.difference(known)), NAMES)
+    return found
+
+
+def names(text: str) -> frozenset[str]:
+    """Words in capitals within a sentence."""
+    return frozenset(_NAME.findall(text))
+
+
+def count_names(found: frozenset[str], known: Collection[str]) -> int:
+    """How many of an item's names tell it from others: those of the speakers do not."""
+    return min(len(found.difference(known)), NAMES)
 
 
 def asks(question: str, languages: tuple[Vocabulary, ...] = LANGUAGES) -> Asks:
@@ -228,9 +241,9 @@ def asks(question: str, languages: tuple[Vocabulary, ...] = LANGUAGES) -> Asks:
     wanted = {each for each in ("person", "place", "number", "reason") if found(each)}
     when = found("time")
     open_ = not wanted and not when
-    names = bool(wanted & {"person", "place"}) or open_ or found("several")
+    named = bool(wanted & {"person", "place"}) or open_ or found("several")
     bits = sum(_BIT[each] for each in wanted)
     if open_ or found("several"):
         bits |= _BIT["quote"]
     role = "assistant" if found("assistant") else "user" if found("user") else None
-    return Asks(bits, names, when, found("feeling"), role, frozenset(words(question)))
+    return Asks(bits, named, when, found("feeling"), role, frozenset(words(question)))

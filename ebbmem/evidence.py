@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem.arena import Arena
-from ebbmem.asking import ASSISTANTS, Asks
+from ebbmem.asking import ASSISTANTS, MANY_SPEAKERS, Asks
 from ebbmem.finding import Question, Ranking
 from ebbmem.ranking import ADJACENT, Evidence, neighbours
 from ebbmem.relevance import best_matches, idf_weights, scaled, telling
@@ -23,7 +23,6 @@ Ints = NDArray[np.int64]
 
 _TWO = 0.85  # of what passes from the neighbour passes from the one behind it
 _AT_ONE, _AT_TWO = 0.95, 0.9  # what a match in the neighbour, in the one behind it is worth
-_MANY_SPEAKERS = 50  # beyond that it is no talk, and a name in a question may be anybody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ def _says(heard: Collection[str], name: str) -> bool:
 
 def _named(snapshot: Snapshot, asks: Asks) -> int | None:
     """The one speaker whose first name the question holds."""
-    if not 1 < len(snapshot.speakers) <= _MANY_SPEAKERS:
+    if not 1 < len(snapshot.speakers) <= MANY_SPEAKERS:
         return None
     found = [
         at

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import AT, a_memory
-from ebbmem import lexical, lifecycle
+from ebbmem import MemoryBank, lexical, lifecycle
 from ebbmem.arena import Arena
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
@@ -444,3 +444,21 @@ def test_what_follows_a_question_of_somebody_else_is_an_answer(store: SQLiteStor
     add(store, entry("No milk.", "m2", source="a", speaker="Bob"))
     caught_up(arena)
     assert not arena.follows_question("a", "Ann")
+
+
+def test_names_are_counted_by_the_speakers_there_are_whoever_came_first(
+    tmp_path: Path,
+) -> None:
+    """A handle that was there all along counts like one that opens the file now."""
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, namespace="a", embedder=None) as old:
+        old.remember("We met Ann at the lake", speaker="Bo", source="t", id="one")
+        old.recall("Who was at the lake?")
+        ann = old.remember("Yes, and Bo brought Cleo", speaker="Ann", source="t")
+        counted = []
+        for erased in ([], [ann.id]):
+            old.erase(erased)
+            with MemoryBank.open(path, namespace="a", embedder=None) as new:
+                found = [bank._arena().snapshot() for bank in (old, new)]
+                counted.append([each.names[each.row_of["one"]] for each in found])
+        assert counted == [[0, 0], [1, 1]]

@@ -17,8 +17,10 @@ from ebbmem.asking import (
     Asks,
     Vocabulary,
     asks,
+    count_names,
     marks,
 )
+from ebbmem.asking import names as names_in
 from ebbmem.text import words
 
 DUTCH = Vocabulary(time="gisteren morgen", ask_time=r"^wanneer\b", ask_place=r"^waar\b")
@@ -27,12 +29,12 @@ JAPANESE = Vocabulary(feeling="嬉しい", ask_person="だれ")
 
 def held(text: str, languages: tuple[Vocabulary, ...] = LANGUAGES) -> set[str]:
     """The marks of a text by name."""
-    bits, _ = marks(text, words(text), languages)
+    bits = marks(text, words(text), languages)
     return {name for at, name in enumerate(MARKS) if bits >> at & 1}
 
 
 def names(text: str, *known: str) -> int:
-    return marks(text, words(text), known=known)[1]
+    return count_names(names_in(text), known)
 
 
 def wanted(question: str, languages: tuple[Vocabulary, ...] = LANGUAGES) -> set[str]:
@@ -121,9 +123,9 @@ def test_digits_quotes_and_names_need_no_language() -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.text(max_size=80), st.sets(st.text(max_size=5)))
 def test_any_text_has_known_marks_and_a_bounded_number_of_names(text: str, known: set[str]) -> None:
-    bits, count = marks(text, words(text), known=known)
+    bits, count = marks(text, words(text)), count_names(names_in(text), known)
     assert 0 <= bits < 1 << len(MARKS)
-    assert 0 <= count <= marks(text, words(text))[1] <= NAMES
+    assert 0 <= count <= count_names(names_in(text), ()) <= NAMES
 
 
 # -- questions -----------------------------------------------------------------------------------
