@@ -127,7 +127,23 @@ def llamaindex() -> None:
         assert "I like tea" in [each.text for each in bank.list()]
 
 
-EXTRAS = (core, local, multilingual, cli, viz, langchain, classic, agents, llamaindex)
+def bench() -> None:
+    from ebbmem import Draft
+    from ebbmem.evaluate.data import Dataset, History, Question
+    from ebbmem.evaluate.encoders import CachedEncoder
+    from ebbmem.evaluate.peers import langchain as peers
+    from ebbmem.evaluate.recall import measure
+    from ebbmem.testing import HashingEmbedder
+
+    items = (Draft(text="I like tea", id="a"), Draft(text="Ines has the key", id="b"))
+    asked = (Question("q", "Who has the key?", ("b",), "fact"),)
+    dataset = Dataset("smoke", (History("one", items, asked),))
+    run = measure(dataset, CachedEncoder(HashingEmbedder()), rivals=[peers])
+    firsts = {row.name: row.firsts for row in run.rows}
+    assert firsts["LangChain, vectors"] == firsts["ours, with model"] == (1,)
+
+
+EXTRAS = (core, local, multilingual, cli, viz, langchain, classic, agents, llamaindex, bench)
 
 if __name__ == "__main__":
     {each.__name__: each for each in EXTRAS}[sys.argv[1]]()
