@@ -368,11 +368,12 @@ class Arena:
         active: Mapping[int, float],
         *,
         least: float,
-        adjacent: float,
         floor: float,
         unrelated: float = 0.0,
     ) -> dict[int, list[Edge]]:
-        """The edges that leave rows of some activation; `adjacent` is the weight of order.
+        """The edges that leave rows of some activation, but for those of order.
+
+        What was said next to a row is ranked with it, so it need not be looked for here.
 
         Similar memories follow from the vectors, so they are found when asked for, kept, and
         completed with what came since; nothing of them is stored. `least` is the cosine that
@@ -382,9 +383,6 @@ class Arena:
         found: dict[int, list[Edge]] = {}
         for row, activation in active.items():
             edges: list[Edge] = []
-            if adjacent > 0.0:
-                around = (int(snapshot.before[row]), int(snapshot.after[row]))
-                edges += [Edge(near, "adjacent", adjacent) for near in around if near >= 0]
             for other, weight in self._links.get(snapshot.ids[row], ()):
                 if (to := snapshot.row_of.get(other)) is not None:
                     edges.append(Edge(to, "linked", weight))

@@ -45,19 +45,16 @@ _SAMPLE = 64  # memories that stand for the rest when that quantile is taken
 
 
 def signals_of(snapshot: Snapshot, postings: Postings, question: Question) -> Signals:
+    """What every row has in common with a question, by words and by vector."""
+    distinct = list(dict.fromkeys(question.terms))
     dated = question.date is not None  # then its words are answered by the date
-    counted = [
-        not (is_pair(term) or (dated and is_date_word(term)))
-        for term in dict.fromkeys(question.terms)
-    ]
+    spent = [dated and is_date_word(term) for term in distinct]
+    counted = [not (is_pair(term) or each) for term, each in zip(distinct, spent, strict=True)]
     matches = lexical.match(
         postings,
         snapshot.living_passages(),
         counted=counted if any(counted) else None,  # pairs repeat what their characters say
-        telling=[
-            len(term) > 1 and not (dated and is_date_word(term))
-            for term in dict.fromkeys(question.terms)
-        ],
+        telling=[len(term) > 1 and not each for term, each in zip(distinct, spent, strict=True)],
     )
     similarity = by_passage = None
     index, vectors = snapshot.index, snapshot.vectors
@@ -123,12 +120,12 @@ def unrelated_cosine(snapshot: Snapshot, known: float | None) -> float:
     return float(np.quantile(pairs, _QUANTILE))
 
 
-def first_round(base: Ranking, eligible: NDArray[np.bool_], background: float) -> dict[str, Floats]:
+def first_round(base: Ranking, background: float) -> dict[str, Floats]:
     """(n,) keywords and vector, each scaled within what may be shown.
 
     What no memory reaches but by chance is no full match, whatever the caller lets through.
     """
-    signals, pool = base.signals, np.flatnonzero(eligible)
+    signals, pool = base.signals, np.flatnonzero(base.eligible)
     first = {"keyword": _zero_based(signals.keyword, pool)}
     if signals.similarity is not None:
         first["similarity"] = scaled(

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Days", "days_fit", "days_named"]
+from ebbmem.clock import DAY
 
-DAY = 86_400_000_000  # microseconds, as in `ebbmem.clock`
+__all__ = ["Days", "days_fit", "days_named"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,18 +58,12 @@ class Question:
             None if today is None else days_named(text, today),
         )
 
-    @property
-    def short(self) -> bool:
-        """Whether it names days so few that what was said on them answers it."""
-        named = self.date is not None and self.date.day is not None
-        return named or (self.days is not None and self.days.last - self.days.first < _FEW_DAYS)
-
     def told_on(self, created: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which items were said on the very days it names, if those are few."""
         found = np.zeros(len(created), bool)
-        if self.short and self.date is not None:
+        if self.date is not None and self.date.day is not None:
             found |= on_date(self.date, created)
-        if self.short and self.days is not None:
+        if self.days is not None and self.days.last - self.days.first < _FEW_DAYS:
             day = created // DAY
             found |= (day >= self.days.first) & (day <= self.days.last)
         return found

@@ -327,15 +327,11 @@ def best_of_source(values: Floats, sources: Ints, sizes: Ints) -> Floats:
 
 def on_date(cue: DateCue, created: Ints) -> NDArray[np.bool_]:
     """Which items were said at a named date itself, down to the day where one is named."""
-    days = created.astype("datetime64[us]").astype("datetime64[D]")
-    months = days.astype("datetime64[M]")
+    _, *parts = _calendar(created)
     found = np.ones(len(created), bool)
-    if cue.year is not None:
-        found &= months.astype("datetime64[Y]").astype(int) + 1970 == cue.year
-    if cue.month is not None:
-        found &= months.astype(int) % 12 + 1 == cue.month
-    if cue.day is not None:
-        found &= (days - months).astype(int) + 1 == cue.day
+    for named, part in zip((cue.year, cue.month, cue.day), parts, strict=True):
+        if named is not None:
+            found &= part == named
     return found
 
 
@@ -346,11 +342,7 @@ def date_match(cue: DateCue, created: Ints) -> Floats:
     named month or year when no day is named; 0.5 in the rest of the month, and in the first
     ten days of the month after.
     """
-    days = created.astype("datetime64[us]").astype("datetime64[D]")
-    months = days.astype("datetime64[M]")
-    year = months.astype("datetime64[Y]").astype(int) + 1970
-    month = months.astype(int) % 12 + 1
-    day = (days - months).astype(int) + 1
+    days, year, month, day = _calendar(created)
     if cue.month is None:
         return np.asarray(year == cue.year, np.float64)
     same_year = np.ones(len(created), bool) if cue.year is None else year == cue.year
@@ -365,6 +357,15 @@ def date_match(cue: DateCue, created: Ints) -> Floats:
         for start in (each, each - 1) if cue.year is None else (each,):
             close |= _within_days(days, int(start), cue.month, cue.day)
     return np.where(close, 1.0, np.where(inside | just_after, 0.5, 0.0))
+
+
+def _calendar(created: Ints) -> tuple[NDArray[np.datetime64], Ints, Ints, Ints]:
+    """Days, and their years, months and days of the month, of instants in microseconds."""
+    days = created.astype("datetime64[us]").astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    year = months.astype("datetime64[Y]").astype(np.int64) + 1970
+    month = months.astype(np.int64) % 12 + 1
+    return days, year, month, (days - months).astype(np.int64) + 1
 
 
 def _within_days(

@@ -69,13 +69,10 @@ def search(
     background = candidates.unrelated_cosine(snapshot, unrelated)
     threshold = background if min_similarity is None else min_similarity
     dated = candidates.dated(snapshot, question)
-    found = eligible & (candidates.related(signals, threshold) | (dated > 0.0))
+    told = dated > 0.0
+    found = eligible & (candidates.related(signals, threshold) | told)
     usual = background if policy.min_similarity is None else policy.min_similarity
-    related = (
-        found
-        if threshold >= usual
-        else found & (candidates.related(signals, usual) | (dated > 0.0))
-    )
+    related = found if threshold >= usual else found & (candidates.related(signals, usual) | told)
     candidate = found
     if found.any():
         candidate = found | (eligible & candidates.weaker(signals, eligible, min_similarity))
@@ -95,7 +92,7 @@ def search(
     )
     if not candidate.any():
         return base
-    ranking = _ranked(arena, base, question, eligible, policy, k, background, weights)
+    ranking = _ranked(arena, base, question, dated, policy, k, background, weights)
     if policy.ranking == "product" or not policy.current_first:
         return ranking
     return with_current_first(ranking, question.now, postings, background)
@@ -105,29 +102,28 @@ def _ranked(
     arena: Arena,
     base: Ranking,
     question: Question,
-    eligible: NDArray[np.bool_],
+    dated: Floats,
     policy: Policy,
     k: int,
     background: float,
     weights: Weights | None,
 ) -> Ranking:
-    snapshot = base.snapshot
-    first = candidates.first_round(base, eligible, background)
-    dated = candidates.dated(snapshot, question)
+    snapshot, eligible = base.snapshot, base.eligible
+    first = candidates.first_round(base, background)
     rough = np.maximum(np.mean(list(first.values()), axis=0), dated)
     rough = np.where(eligible, rough, 0.0)
     rows = candidates.shortlist(
         base, candidates.promise(snapshot, question, rough), max(candidates.SHORTLIST, k)
     )
     around = surroundings(snapshot, rows) if snapshot.conversational > 0.0 else rows[:0]
-    pool = candidates.with_background(np.union1d(rows, around[eligible[around]]), rough, eligible)
+    ranked = np.union1d(rows, around[eligible[around]])
+    pool = candidates.with_background(ranked, rough, eligible)
     mix = {name: values[pool] for name, values in first.items()}
     late = late_interaction(arena, snapshot, question, pool)
     if late is not None:
         mix["interaction"] = scaled(late.scores, late.scores)
     own = np.zeros(len(snapshot.status) + 1)  # the last is that of nobody, -1
     own[pool] = np.maximum(mixed(mix), dated[pool])
-    ranked = np.union1d(rows, around[eligible[around]])
     relevance, evidence = gathered(base, question, ranked, pool, own, late)
     chosen = WEIGHTS[max(mix, key=_BEST.index)] if weights is None else weights
     bonus = 0.0 if policy.ranking == "product" else policy.strength_weight
@@ -149,7 +145,6 @@ def _ranked(
             active,
             least=max(policy.link_similarity, background + _LINKED * (1.0 - background)),
             unrelated=max(background, 0.0) if lacking else 1.0,
-            adjacent=0.0,  # those are found already, see `_beside`
             floor=floor,
         ),
         eligible,

@@ -91,7 +91,7 @@ def similar(arena: Arena, *, least: float = 0.4) -> dict[str, dict[str, float]]:
     snapshot = arena.snapshot()
     found = {}
     for id_, row in snapshot.row_of.items():
-        edges = arena.edges(snapshot, {row: 1.0}, least=least, adjacent=0.0, floor=0.0)[row]
+        edges = arena.edges(snapshot, {row: 1.0}, least=least, floor=0.0)[row]
         found[id_] = {snapshot.ids[e.to]: e.weight for e in edges if e.kind == "similar"}
     return found
 
@@ -124,7 +124,7 @@ def linked(arena: Arena) -> dict[str, dict[str, float]]:
     snapshot = arena.snapshot()
     found = {}
     for id_, row in snapshot.row_of.items():
-        edges = arena.edges(snapshot, {row: 0.0}, least=2.0, adjacent=0.0, floor=1.0)[row]
+        edges = arena.edges(snapshot, {row: 0.0}, least=2.0, floor=1.0)[row]
         found[id_] = {snapshot.ids[edge.to]: edge.weight for edge in edges}
     return found
 
@@ -342,7 +342,7 @@ def test_similar_memories_do_not_reach_beyond_the_snapshot_of_a_reader(store: SQ
     add(store, *(entry(f"rain {number}", f"x{number}") for number in range(20)))
     similar(caught_up(arena), least=-1.0)  # another reader is already further
     row = earlier.row_of["m1"]
-    edges = arena.edges(earlier, {row: 1.0}, least=-1.0, adjacent=0.0, floor=0.0)[row]
+    edges = arena.edges(earlier, {row: 1.0}, least=-1.0, floor=0.0)[row]
     assert {edge.to for edge in edges} <= set(earlier.row_of.values())
 
 
@@ -355,7 +355,7 @@ def test_a_reader_of_an_old_snapshot_spoils_nothing_for_those_after_a_new_start(
     store.erase(NS, [f"x{number}" for number in range(1190)], action="erase", now=T0)
     caught_up(caught_up(arena))
     for row in range(10):  # a search that began before goes on
-        arena.edges(old, {row: 1.0}, least=0.4, adjacent=0.0, floor=0.0)
+        arena.edges(old, {row: 1.0}, least=0.4, floor=0.0)
     assert_neighbours(arena)
 
 
@@ -372,7 +372,7 @@ def test_a_reader_of_vectors_of_the_old_embedder_spoils_nothing_for_the_new(
     assert store.switch(other)
     caught_up(arena)
     for row in range(len(texts)):  # a search that began before goes on
-        arena.edges(old, {row: 1.0}, least=0.4, adjacent=0.0, floor=0.0)
+        arena.edges(old, {row: 1.0}, least=0.4, floor=0.0)
     assert_neighbours(arena)
 
 

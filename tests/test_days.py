@@ -108,3 +108,12 @@ def test_only_the_named_day_itself_answers_without_a_shared_word(open_bank: Open
         bank.remember(f"the lamp number {day} is broken", at=datetime(2024, 3, day, 9, tzinfo=UTC))
     assert [hit.memory.created_at.day for hit in bank.recall("What about yesterday?")] == [12]
     assert [hit.memory.created_at.day for hit in bank.recall("三月十一日说了什么？")] == [11]
+
+
+def test_a_month_beside_a_named_day_does_not_answer_by_itself(open_bank: OpenBank) -> None:
+    clock = ManualClock(datetime(2024, 3, 13, 12, tzinfo=UTC))
+    bank = open_bank(path=":memory:", embedder=None, clock=clock)
+    for day in (2, 12):
+        bank.remember(f"the lamp number {day} is broken", at=datetime(2024, 3, day, 9, tzinfo=UTC))
+    hits = bank.recall("What did we say yesterday in March 2024?")
+    assert [hit.memory.created_at.day for hit in hits] == [12]
