@@ -4,6 +4,7 @@
 
     EbbmemError
     ├── InvalidInput (ValueError)    the caller gave something that cannot be used
+    │   ├── Refused                  a guard does not let it in
     │   └── UnknownCategory          a category that nobody registered
     ├── NotFound (LookupError)       no such memory in this namespace
     ├── Held                         a memory under legal hold would be lost
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidInput",
     "MissingExtra",
     "NotFound",
+    "Refused",
     "SchemaTooNew",
     "StoreBusy",
     "StoreError",
@@ -58,13 +60,22 @@ class InvalidInput(EbbmemError, ValueError):
         super().__init__(f"{field} {reason}")
 
 
+class Refused(InvalidInput):
+    """A guard does not let a text in. What it found is named by its kind, never quoted."""
+
+    def __init__(self, field: str, kind: str) -> None:
+        self.kind = kind
+        super().__init__(field, f"holds what is not to be kept: {kind}")
+
+
 class UnknownCategory(InvalidInput):
     """A category that nobody registered."""
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
         self.name = name
         self.known = tuple(known)
-        super().__init__("category", f"is {name!r}; known are {', '.join(known)}")
+        given = repr(name[:80]) if isinstance(name, str) else f"a {type(name).__name__}"
+        super().__init__("category", f"is {given}; known are {', '.join(known)}")
 
 
 class NotFound(EbbmemError, LookupError):
