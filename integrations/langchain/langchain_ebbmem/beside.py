@@ -18,6 +18,8 @@ from pydantic import field_validator
 
 from ebbmem import InvalidInput, MemoryBank, Policy
 from ebbmem.checks import check_count, check_label
+from ebbmem.harmless import as_lines
+from ebbmem.records import Trust
 from langchain_ebbmem.binding import Names, bank_of
 from langchain_ebbmem.documents import copy_of
 from langchain_ebbmem.retriever import EbbinghausRetriever
@@ -33,6 +35,11 @@ def _no_similarity(value: object) -> None:
         raise InvalidInput(
             "min_similarity", "is the vector store's affair; score_threshold cuts off what is weak"
         )
+
+
+def _no_trust(value: object) -> None:
+    if value != "user":
+        raise InvalidInput("trust", "has no meaning here: the vector store keeps the documents")
 
 
 def _nothing_around(value: object) -> int:
@@ -119,6 +126,9 @@ class BesideRetriever(EbbinghausRetriever):
             relevance, told["k"], reinforce=told["reinforce"], min_score=threshold or 0.0
         )
         shown = [copy_of(documents[each.id], each.id) for each in ranked]
+        if told["harmless"]:
+            for document in shown:
+                document.page_content = as_lines(document.page_content)
         if told["include_scores"]:
             for document, place in zip(shown, ranked, strict=True):
                 document.metadata |= {"score": place.score, "strength": place.strength}
@@ -130,18 +140,28 @@ class BesideRetriever(EbbinghausRetriever):
     # -- writing -----------------------------------------------------------------------------
 
     def add_documents(
-        self, documents: Sequence[Document], ids: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[Document],
+        ids: Sequence[str | None] | None = None,
+        *,
+        trust: Trust = "user",
     ) -> list[str]:
         """Put documents into the vector store; one that had faded comes back."""
+        _no_trust(trust)
         named = {} if ids is None else {"ids": list(ids)}
         kept = self.vectorstore.add_documents(list(documents), **named)
         self._born(kept)
         return kept
 
     async def aadd_documents(
-        self, documents: Sequence[Document], ids: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[Document],
+        ids: Sequence[str | None] | None = None,
+        *,
+        trust: Trust = "user",
     ) -> list[str]:
         """Put documents into the vector store; one that had faded comes back."""
+        _no_trust(trust)
         named = {} if ids is None else {"ids": list(ids)}
         kept = await self.vectorstore.aadd_documents(list(documents), **named)
         await asyncio.to_thread(self._born, kept)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ebbmem import MemoryBank, binding
-from ebbmem.binding import Names, Whose
+from ebbmem.binding import Names, Whose, check_whose
 
-__all__ = ["Names", "Whose", "bank_of", "checked_bank"]
+__all__ = ["Names", "Whose", "bank_of", "check_whose", "checked_bank"]
 
 _HINTS = {
     "VectorStore": "EbbinghausRetriever.from_vectorstore(...) keeps decay beside a vector store",

@@ -11,6 +11,9 @@ from typing import Any
 from langchain_core.documents import Document
 
 from ebbmem import Draft, InvalidInput, Memory, MemoryBank, NotFound, Recollection
+from ebbmem.harmless import as_lines
+from ebbmem.records import TRUSTS, Trust
+from ebbmem.turns import message_id
 
 __all__ = [
     "copy_of",
@@ -26,38 +29,74 @@ __all__ = [
 
 
 def document_of(memory: Memory) -> Document:
-    """The memory with its id and its own metadata, a copy."""
-    return Document(id=memory.id, page_content=memory.text, metadata=plain(memory.metadata))
+    """The memory with its id and its own metadata, a copy.
+
+    The metadata has its `source` besides, if it has one and none of its own, and where it is not
+    the user's its `trust`, where a guard labelled it that `label`, whatever it says of itself.
+    """
+    own = plain(memory.metadata)
+    told = {} if memory.source is None else {"source": memory.source}
+    sure: dict[str, str] = {} if memory.trust == "user" else {"trust": memory.trust}
+    sure |= {} if memory.label is None else {"label": memory.label}
+    return Document(id=memory.id, page_content=memory.text, metadata=told | own | sure)
 
 
-def hit_of(hit: Recollection, *, include_scores: bool = False, around: bool = False) -> Document:
+def hit_of(
+    hit: Recollection,
+    *,
+    include_scores: bool = False,
+    around: bool = False,
+    harmless: bool = False,
+) -> Document:
     """What came to mind; `include_scores` adds `score` and `strength` to the metadata.
 
-    `around` adds the texts said `before` and `after`.
+    `around` adds the texts said `before` and `after`; `harmless` is for prompts, and has every
+    text as `ebbmem.harmless.as_lines` has it.
     """
-    found = document_of(hit.memory)
+    found, told = document_of(hit.memory), as_lines if harmless else str
+    found.page_content = told(found.page_content)
     if include_scores:
         found.metadata |= {"score": hit.score, "strength": hit.strength}
     if around:
         sides = {"before": hit.before, "after": hit.after}
         found.metadata["around"] = {
-            name: [each.text for each in side] for name, side in sides.items()
+            name: [told(each.text) for each in side] for name, side in sides.items()
         }
     return found
 
 
-def draft_of(text: str, metadata: Mapping[str, Any] | None, id: str | None) -> Draft:
-    """A document to keep: known by its id, said at `metadata["created_at"]` if that is a time."""
+def draft_of(
+    text: str, metadata: Mapping[str, Any] | None, id: str | None, trust: Trust = "user"
+) -> Draft:
+    """A document to keep: known by its id, said at `metadata["created_at"]` if that is a time.
+
+    Its metadata may lower the trust, as that of a document which came from here does, and never
+    raise it. One that is not the program's own is of the source that its metadata names.
+    """
     given = {} if metadata is None else metadata
+    own = given.get("trust")
+    trust = max((trust, own), key=TRUSTS.index) if own in TRUSTS else trust
     return Draft(
-        text=text, id=id, keyed=True, metadata=plain(given), at=moment(given.get("created_at"))
+        text=text,
+        id=id,
+        keyed=True,
+        source=None if trust == "user" else _source(given.get("source")),
+        metadata=plain(given),
+        at=moment(given.get("created_at")),
+        trust=trust,
     )
+
+
+def _source(value: object) -> str | None:
+    """A source that a bank can have, as `Document` loaders name them."""
+    return message_id(value) if isinstance(value, str) else None
 
 
 def drafts_of(
     texts: Iterable[str],
     metadatas: Sequence[Mapping[str, Any] | None] | None,
     ids: Sequence[str | None] | None,
+    trust: Trust = "user",
 ) -> list[Draft]:
     """Texts to keep, with the metadata and the id of each where there are any.
 
@@ -70,13 +109,13 @@ def drafts_of(
             raise InvalidInput(name, f"are {len(given)}, and there are {len(listed)} texts")
     nothing = [None] * len(listed)
     return [
-        draft_of(text, metadata, id)
+        draft_of(text, metadata, id, trust)
         for text, metadata, id in zip(listed, metadatas or nothing, ids or nothing, strict=True)
     ]
 
 
 def documents_as_drafts(
-    documents: Iterable[Document], ids: Sequence[str | None] | None
+    documents: Iterable[Document], ids: Sequence[str | None] | None, trust: Trust = "user"
 ) -> list[Draft]:
     """Documents to keep; `ids` stands in for their own."""
     listed = list(documents)
@@ -84,6 +123,7 @@ def documents_as_drafts(
         [each.page_content for each in listed],
         [each.metadata for each in listed],
         [each.id for each in listed] if ids is None else ids,
+        trust,
     )
 
 

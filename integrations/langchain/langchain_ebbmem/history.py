@@ -12,6 +12,8 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import (
     AIMessage,
     BaseMessage,
+    HumanMessage,
+    SystemMessage,
     ToolMessage,
     message_chunk_to_message,
     message_to_dict,
@@ -21,6 +23,7 @@ from langchain_core.messages import (
 from ebbmem import AsyncMemoryBank, Draft, EbbmemError, Memory, MemoryBank
 from ebbmem.checks import check_count, check_label
 from ebbmem.intake import new_id
+from ebbmem.records import Trust
 from ebbmem.turns import drafts_of
 from langchain_ebbmem.binding import Names, bank_of
 from langchain_ebbmem.documents import plain
@@ -163,10 +166,19 @@ class EbbinghausChatMessageHistory(BaseChatMessageHistory):
 def _draft(given: BaseMessage, session: str) -> Draft:
     message = message_chunk_to_message(given)
     # tool calls and results, instructions: kept for the transcript alone
-    unheard = Draft(text=_label(message), source=session, searchable=False)
+    unheard = Draft(
+        text=_label(message), source=session, searchable=False, trust=_trust_of(message)
+    )
     [words] = drafts_of([said(message)], session) or [unheard]
     metadata = {**words.metadata, "message": plain(message_to_dict(message))}
     return replace(words, id=_id(message, session), keyed=True, metadata=metadata)
+
+
+def _trust_of(message: BaseMessage) -> Trust:
+    if isinstance(message, AIMessage):
+        return "assistant"
+    spoken = isinstance(message, HumanMessage | SystemMessage)  # by a person, by the program
+    return "user" if spoken else "tool"
 
 
 def _id(message: BaseMessage, session: str) -> str:

@@ -11,8 +11,9 @@ from pydantic import ConfigDict, Field, field_validator
 
 from ebbmem import AsyncMemoryBank, Draft, Memory, MemoryBank, Recollection
 from ebbmem.around import check_around
+from ebbmem.harmless import as_lines
 from ebbmem.intake import new_id
-from langchain_ebbmem.binding import bank_of, checked_bank
+from langchain_ebbmem.binding import Whose, bank_of, check_whose, checked_bank
 from langchain_ebbmem.documents import document_of
 from langchain_ebbmem.keys import input_key_of, output_key_of
 from langchain_ebbmem.turns import text_of
@@ -67,6 +68,11 @@ class EbbinghausMemory(BaseMemory):
     @classmethod
     def _is_bank(cls, value: object) -> MemoryBank:
         return checked_bank(value)
+
+    @field_validator("namespace", mode="before")
+    @classmethod
+    def _is_whose(cls, value: Whose) -> Whose:
+        return check_whose(value)
 
     @field_validator("around", mode="before")
     @classmethod
@@ -131,7 +137,8 @@ class EbbinghausMemory(BaseMemory):
         ordered = sorted(every.values(), key=_when)
         if self.return_docs:
             return [document_of(each) for each in ordered]
-        messages = [_message_of(each) for each in ordered]
+        speakers = (self.human_prefix, self.ai_prefix)
+        messages = [_message_of(each, speakers) for each in ordered]
         if self.return_messages:
             return messages
         return get_buffer_string(messages, self.human_prefix, self.ai_prefix)
@@ -158,6 +165,7 @@ class EbbinghausMemory(BaseMemory):
                 source=self._source,
                 speaker=self.human_prefix if role == "human" else self.ai_prefix,
                 metadata={"role": role, "turn": turn},
+                trust="user" if role == "human" else "assistant",
             )
             for role, text in said
             if text.strip()
@@ -209,7 +217,7 @@ def _when(memory: Memory) -> tuple[Any, ...]:
     return (memory.created_at, memory.source or "", memory.position or 0, memory.id)
 
 
-def _message_of(memory: Memory) -> BaseMessage:
-    """As it was said; what nobody said, such as an imported fact, as the human's."""
+def _message_of(memory: Memory, speakers: tuple[str, str]) -> BaseMessage:
+    """As it was said, but for what would speak for another; what nobody said as the human's."""
     kind = AIMessage if memory.metadata.get("role") == "ai" else HumanMessage
-    return kind(content=memory.text, id=memory.id)
+    return kind(content=as_lines(memory.text, speakers), id=memory.id)

@@ -25,7 +25,7 @@ from ebbmem.turns import (
     turn_drafts,
     turn_of,
 )
-from langchain_ebbmem.binding import Whose, bank_of, checked_bank
+from langchain_ebbmem.binding import Whose, bank_of, check_whose, checked_bank
 from langchain_ebbmem.guard import Guard, OnError
 from langchain_ebbmem.turns import said_all
 
@@ -115,7 +115,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
         """
         super().__init__()
         self._memory = None if memory is None else checked_bank(memory)
-        self._namespace = namespace
+        self._namespace = check_whose(namespace)
         self._k = check_count("k", k, least=1)
         self._budget = check_count("budget", budget, least=1)
         self._around = check_around(around)
@@ -208,6 +208,7 @@ class EbbinghausMiddleware(AgentMiddleware[EbbinghausState, Any, Any]):
             "k": self._k,
             "budget": self._budget,
             "around": self._around,
+            "inert": True,
             "exclude": [*shown, *(each.id for each in saved or ())],
             "reinforce": self._reinforce,
         }

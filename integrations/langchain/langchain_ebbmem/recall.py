@@ -25,7 +25,7 @@ from ebbmem.turns import (
     turn_drafts,
     turn_of,
 )
-from langchain_ebbmem.binding import Whose, bank_of, checked_bank
+from langchain_ebbmem.binding import Whose, bank_of, check_whose, checked_bank
 from langchain_ebbmem.guard import Guard, OnError
 from langchain_ebbmem.keys import input_key_of, output_key_of
 from langchain_ebbmem.turns import said_all, text_of
@@ -53,6 +53,11 @@ class _Remembering(RunnableSerializable[Any, Any]):
     def _is_bank(cls, value: object) -> MemoryBank:
         return checked_bank(value)
 
+    @field_validator("namespace", mode="before")
+    @classmethod
+    def _is_whose(cls, value: Whose) -> Whose:
+        return check_whose(value)
+
     @field_validator("around", mode="before")
     @classmethod
     def _is_around(cls, value: object) -> int | None:
@@ -72,6 +77,7 @@ class _Remembering(RunnableSerializable[Any, Any]):
             "k": self.k,
             "budget": self.budget,
             "around": self.around,
+            "inert": True,  # a prompt is mostly made of a template
             "reinforce": self.reinforce,
         }
 

@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank
 from ebbmem.checks import check_namespace
+from ebbmem.records import Trust
 from langchain_ebbmem.binding import Names, bank_of, checked_bank
 from langchain_ebbmem.documents import documents_as_drafts
 from langchain_ebbmem.searching import CHECKS, Filter, Search, require_known
@@ -46,6 +47,8 @@ class EbbinghausRetriever(BaseRetriever):
             out what is unrelated, -1 fills `k` places if it can.
         around: so many texts said before and after each are `around` in its metadata, as
             `{"before": [...], "after": [...]}`; see `MemoryBank.recall`.
+        harmless: no text ends a block or speaks for anybody in a prompt; see
+            `ebbmem.harmless.as_lines`. False gives every text as it was kept.
     """
 
     model_config = ConfigDict(
@@ -61,6 +64,7 @@ class EbbinghausRetriever(BaseRetriever):
     include_scores: bool = False
     min_similarity: float | None = None
     around: int | None = 0
+    harmless: bool = True
 
     _checks: ClassVar[Mapping[str, Callable[[Any], Any]]] = CHECKS
 
@@ -101,6 +105,7 @@ class EbbinghausRetriever(BaseRetriever):
         score_threshold: float | None = None,
         reinforce: bool = True,
         include_scores: bool = False,
+        harmless: bool = True,
     ) -> EbbinghausRetriever:
         """A retriever over documents that stay in a vector store, their lives kept in a bank.
 
@@ -123,6 +128,7 @@ class EbbinghausRetriever(BaseRetriever):
             score_threshold=score_threshold,
             reinforce=reinforce,
             include_scores=include_scores,
+            harmless=harmless,
         )
 
     # -- reading -----------------------------------------------------------------------------
@@ -156,17 +162,29 @@ class EbbinghausRetriever(BaseRetriever):
     # -- writing -----------------------------------------------------------------------------
 
     def add_documents(
-        self, documents: Sequence[Document], ids: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[Document],
+        ids: Sequence[str | None] | None = None,
+        *,
+        trust: Trust = "user",
     ) -> list[str]:
-        """Keep documents, all or none; one whose id is there is rewritten. Returns the ids."""
-        drafts = documents_as_drafts(documents, ids)
+        """Keep documents, all or none; one whose id is there is rewritten. Returns the ids.
+
+        Args:
+            trust: "user" are the program's own; see `Draft`.
+        """
+        drafts = documents_as_drafts(documents, ids, trust)
         kept = bank_of(self.memory, self.namespace).remember_many(drafts, rewrite=True)
         return [each.id for each in kept]
 
     async def aadd_documents(
-        self, documents: Sequence[Document], ids: Sequence[str | None] | None = None
+        self,
+        documents: Sequence[Document],
+        ids: Sequence[str | None] | None = None,
+        *,
+        trust: Trust = "user",
     ) -> list[str]:
-        """Keep documents, all or none; one whose id is there is rewritten. Returns the ids."""
+        """See `add_documents`."""
         bank = AsyncMemoryBank(await self._abank(self.namespace))
-        kept = await bank.remember_many(documents_as_drafts(documents, ids), rewrite=True)
+        kept = await bank.remember_many(documents_as_drafts(documents, ids, trust), rewrite=True)
         return [each.id for each in kept]

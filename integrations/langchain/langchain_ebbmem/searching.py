@@ -47,6 +47,7 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
             None if value is None else check_cosine("min_similarity", value)
         ),
         "around": check_around,
+        "harmless": lambda value: check_flag("harmless", value),
     }
 )
 """What each option of a search must be: value -> the value to keep."""
@@ -66,6 +67,7 @@ class Search:
         min_similarity: see `MemoryBank.recall`; -1 fills `k` places if it can.
         around: see `MemoryBank.recall`; the texts are `around` in the metadata of what is found,
             where any were asked for.
+        harmless: texts for a prompt, as `ebbmem.harmless.as_lines` has them.
     """
 
     k: int = 4
@@ -75,6 +77,7 @@ class Search:
     include_scores: bool = False
     min_similarity: float | None = None
     around: int | None = 0
+    harmless: bool = False
 
     def __post_init__(self) -> None:
         for name, check in CHECKS.items():
@@ -104,7 +107,12 @@ class Search:
     def documents(self, hits: Sequence[Recollection]) -> list[Document]:
         """What was found as it is handed over: copies."""
         return [
-            hit_of(each, include_scores=self.include_scores, around=self.around != 0)
+            hit_of(
+                each,
+                include_scores=self.include_scores,
+                around=self.around != 0,
+                harmless=self.harmless,
+            )
             for each in hits
         ]
 

@@ -217,7 +217,8 @@ class EbbinghausStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Erase what has expired and is not held; returns how many."""
         return sum(
-            self._root.at(*ns).erase_expired() for ns in self._root.inhabited(include_faded=True)
+            self._root.at(*ns).erase_expired().count
+            for ns in self._root.inhabited(include_faded=True)
         )
 
     # -- batches -----------------------------------------------------------------------------
@@ -308,7 +309,7 @@ class EbbinghausStore(BaseStore):
         """The arguments of a recall; turning to a further page is no further use."""
         return {
             "query": op.query,
-            "k": op.offset + op.limit,
+            "k": min(op.offset + op.limit, self._root.limits.results),  # the rest is listed
             "where": where_of(op.filter),
             "min_similarity": -1.0,
             "reinforce": self.reinforce and op.refresh_ttl and op.offset == 0,
@@ -345,12 +346,12 @@ class EbbinghausStore(BaseStore):
 
     def _refresh(self, memories: Sequence[Memory], bank: MemoryBank) -> None:
         """Let those that live for some minutes begin them again."""
-        lives: dict[float, list[str]] = {}
+        lives: dict[float, list[Memory]] = {}
         for memory in memories:
             if (ttl := ttl_of(memory)) is not None:
-                lives.setdefault(ttl, []).append(memory.id)
-        for ttl, ids in lives.items():
-            _expire(bank, ids, self._now() + timedelta(minutes=ttl))
+                lives.setdefault(ttl, []).append(memory)
+        for ttl, read in lives.items():
+            _expire(bank, read, self._now() + timedelta(minutes=ttl))
 
     # -- namespaces --------------------------------------------------------------------------
 
@@ -373,11 +374,12 @@ def _asks(op: SearchOp) -> bool:
     return op.limit > 0 and op.query is not None and bool(op.query.strip())
 
 
-def _expire(bank: MemoryBank, ids: list[str], at: datetime) -> None:
-    """Move the end of what is still there."""
+def _expire(bank: MemoryBank, read: Sequence[Memory], at: datetime) -> None:
+    """Move the end of what is still there and was not put anew since it was read."""
+    ids = [each.id for each in read]
     while True:
         try:
-            bank.expire(ids, at)
+            bank.expire(ids, at, seen=read)
             return
         except NotFound as gone:
             ids = [id_ for id_ in ids if id_ not in gone.ids]

@@ -182,6 +182,7 @@ class _Recall(_MemoryTool):
             "k": min(self.k if limit is None else limit, self.most),
             "budget": self.budget,
             "around": self.around,
+            "inert": True,
             "where": filter,
             "reinforce": self.reinforce,
         }
@@ -204,13 +205,17 @@ class _Remember(_MemoryTool):
 
     def _run(self, content: str) -> Answer:
         with _told_to_the_model():
-            kept = self.memory.remember(content, category=self.category)
+            kept = self.memory.remember(content, **self._keeping())
         return f"Remembered as [{kept.id}].", [document_of(kept)]
 
     async def _arun(self, content: str) -> Answer:
         with _told_to_the_model():
-            kept = await AsyncMemoryBank(self.memory).remember(content, category=self.category)
+            kept = await AsyncMemoryBank(self.memory).remember(content, **self._keeping())
         return f"Remembered as [{kept.id}].", [document_of(kept)]
+
+    def _keeping(self) -> dict[str, Any]:
+        """A model worded it, whoever it is about."""
+        return {"category": self.category, "trust": "assistant"}
 
 
 class _Gone(BaseModel):

@@ -12,8 +12,9 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from ebbmem import AsyncMemoryBank, InvalidInput, MemoryBank, Policy, Recollection
-from ebbmem.checks import check_count
+from ebbmem.checks import check_choice, check_count
 from ebbmem.clock import Clock, utc_now
+from ebbmem.records import TRUSTS, Trust
 from langchain_ebbmem.binding import Names, bank_of
 from langchain_ebbmem.documents import documents_by_id, drafts_of
 from langchain_ebbmem.searching import Search, differing, require_known
@@ -60,6 +61,8 @@ class EbbinghausVectorStore(VectorStore):
         namespace: whose memory; None is the bank's own.
         reinforce: let what a search found near the best count as used.
         include_scores: `score` and `strength` in the metadata of what is found.
+        trust: of what is kept: "user" where the program stands for it, as for its own words;
+            "import" or "tool" where anybody may have written it. See `Draft`.
 
     Raises:
         InvalidInput: both an embedding and a memory, which has its own.
@@ -73,7 +76,9 @@ class EbbinghausVectorStore(VectorStore):
         namespace: Names = None,
         reinforce: bool = True,
         include_scores: bool = False,
+        trust: Trust = "user",
     ) -> None:
+        self._trust: Trust = check_choice("trust", trust, TRUSTS)
         if memory is None:
             self._bank = _opened(":memory:", embedding, namespace)
         elif embedding is None:
@@ -188,7 +193,7 @@ class EbbinghausVectorStore(VectorStore):
 
     @classmethod
     def _over(cls, bank: MemoryBank, embedding: object, options: Mapping[str, Any]) -> Self:
-        require_known(options, ["reinforce", "include_scores"])
+        require_known(options, ["reinforce", "include_scores", "trust"])
         made = cls(memory=bank, **options)
         made._embedding = embedding
         return made
@@ -205,7 +210,7 @@ class EbbinghausVectorStore(VectorStore):
     ) -> list[str]:
         """Keep texts, all or none; one whose id is there is rewritten. Returns the ids."""
         require_known(options, ["batch_size"])  # of index(); a bank makes its own batches
-        drafts = drafts_of(texts, metadatas, ids)
+        drafts = drafts_of(texts, metadatas, ids, self._trust)
         return [each.id for each in self._bank.remember_many(drafts, rewrite=True)]
 
     async def aadd_texts(
@@ -218,7 +223,7 @@ class EbbinghausVectorStore(VectorStore):
     ) -> list[str]:
         """Keep texts, all or none; one whose id is there is rewritten. Returns the ids."""
         require_known(options, ["batch_size"])
-        drafts = drafts_of(texts, metadatas, ids)
+        drafts = drafts_of(texts, metadatas, ids, self._trust)
         kept = await AsyncMemoryBank(self._bank).remember_many(drafts, rewrite=True)
         return [each.id for each in kept]
 

@@ -390,8 +390,8 @@ def test_unknown_arguments_and_wrong_memories_fail_loudly(bank: MemoryBank) -> N
         memory(bank, windows=3)
     with pytest.raises(ValidationError, match=r"MemoryBank\.open"):
         EbbinghausMemory(memory="memory.db")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="namespace"):
-        memory(bank, namespace=" ").load_memory_variables({"input": "hi"})
+    with pytest.raises(ValidationError, match="namespace is blank"):
+        memory(bank, namespace=" ")
 
 
 def test_its_representation_shows_no_memory(bank: MemoryBank, clock: ManualClock) -> None:

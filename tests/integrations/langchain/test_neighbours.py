@@ -122,13 +122,14 @@ def test_a_retriever_puts_it_beside_the_text_into_the_metadata(bank: MemoryBank,
     )
     [document] = found
     assert document.page_content == "under the mat"
-    assert document.metadata == {"around": {"before": ["where is the key"], "after": ["thanks"]}}
+    beside = {"before": ["where is the key"], "after": ["thanks"]}
+    assert document.metadata == {"source": "s", "around": beside}
     assert json.loads(json.dumps(document.metadata)) == document.metadata
 
 
 def test_a_retriever_says_nothing_of_it_unless_asked(bank: MemoryBank) -> None:
     [document] = EbbinghausRetriever(memory=bank, k=1).invoke(QUESTION)
-    assert document.metadata == {}
+    assert document.metadata == {"source": "s"}
     [document] = EbbinghausRetriever(memory=bank, k=1).invoke(QUESTION, around=2)
     assert document.metadata["around"]["before"] == ["morning Ann", "where is the key"]
 

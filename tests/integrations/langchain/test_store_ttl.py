@@ -14,7 +14,7 @@ pytest.importorskip("langgraph", reason="needs the extra agents")
 from langgraph.store.base import GetOp, Op, PutOp, SearchOp, TTLConfig
 
 from builders import OpenBank
-from ebbmem import InvalidInput, Policy
+from ebbmem import InvalidInput, MemoryBank, Policy
 from ebbmem.testing import ManualClock
 from langchain_ebbmem import EbbinghausStore
 
@@ -242,3 +242,28 @@ def test_operations_of_a_batch_carry_their_own_switch(make: Make, clock: ManualC
     assert ends is not None
     assert later is not None
     assert (later - ends).total_seconds() == 9 * 60
+
+
+@pytest.mark.parametrize("read", [READS["get"], READS["list"], READS["query"]])
+@pytest.mark.parametrize("minutes", [None, 60.0])
+def test_an_item_that_is_put_anew_while_it_is_read_ends_as_it_was_put(
+    make: Make,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    read: Callable[[EbbinghausStore, Any], object],
+    minutes: float | None,
+) -> None:
+    store = make()
+    store.put(NS, "k", TEA, ttl=10)
+    expire = MemoryBank.expire
+
+    def after_a_put(bank: MemoryBank, *args: Any, **options: Any) -> object:
+        store.put(NS, "k", TEA, ttl=minutes)  # between the read and what it refreshes
+        return expire(bank, *args, **options)
+
+    monkeypatch.setattr(MemoryBank, "expire", after_a_put)
+    read(store, True)
+    clock.advance(minutes=11)
+    assert there(store)
+    clock.advance(minutes=50)
+    assert there(store) == (minutes is None)

@@ -38,12 +38,14 @@ TEA, COFFEE = "Anna drinks green tea", "Anna drinks black coffee"
 BOTH = "What green tea is it that Anna drinks?"  # finds both, the tea first
 OURS = {
     "created_at",
+    "label",
     "last_reinforced_at",
     "recall_count",
     "similarity",
     "source",
     "speaker",
     "strength",
+    "trust",
 }
 
 
@@ -92,6 +94,8 @@ def test_what_the_bank_knows_of_a_memory_is_in_the_metadata(
         "recall_count": 1,
         "source": "s1",
         "speaker": "Bob",
+        "trust": "user",
+        "label": None,
     }
     assert datetime.fromisoformat(found.metadata["created_at"]) == datetime(2026, 1, 1, tzinfo=UTC)
     assert json.loads(json.dumps(found.metadata)) == found.metadata

@@ -337,7 +337,7 @@ def test_an_agent_remembers_in_one_run_and_recalls_in_the_next(
     assert told == f"Remembered as [{memory.id}]."
     clock.advance(days=1)
     recalled = run(bank, ("recall", {"query": "What does Anna drink?"}))
-    assert f"[{memory.id}] yesterday: Anna drinks green tea" in recalled
+    assert f"[{memory.id}] yesterday (assistant): Anna drinks green tea" in recalled
     assert run(bank, ("forget", {"id": memory.id})) == f"Forgotten: [{memory.id}]."
     assert run(bank, ("recall", {"query": "What does Anna drink?"})) == NOTHING
 

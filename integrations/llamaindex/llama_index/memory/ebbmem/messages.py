@@ -57,7 +57,7 @@ _ROLES: dict[MessageRole, Role] = {
 _CODE = re.compile(r"<execute>.*?(</execute>|\Z)", re.DOTALL)
 _CODE_RESULT = "Result of executing the code given:"
 _THOUGHT = re.compile(r"\s*(Thought|Action|Observation):")
-_ANSWER = re.compile(r"(?:\A|\n)\s*Answer:")
+_ANSWER = re.compile(r"^[^\S\n]*Answer:", re.MULTILINE)
 _MEDIA_TOKENS = 256  # as LlamaIndex's own Memory estimates an image, a sound, a film
 _DOCUMENT_TOKENS = 2048
 

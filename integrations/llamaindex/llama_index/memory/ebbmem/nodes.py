@@ -10,6 +10,7 @@ from typing import Any
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from ebbmem import Recollection
+from ebbmem.harmless import as_lines
 from ebbmem.turns import message_id
 
 __all__ = ["MemoryNode", "key_of", "node_of", "relevances"]
@@ -30,13 +31,17 @@ class MemoryNode(TextNode):
         return sha256(inside.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def node_of(hit: Recollection, *, around: bool = False) -> NodeWithScore:
+def node_of(hit: Recollection, *, around: bool = False, harmless: bool = False) -> NodeWithScore:
     """What came to mind, with the id of the memory.
 
     What the bank says of it is in the metadata beside the memory's own, but neither in prompts
     nor in texts to embed. A key that the memory itself has stays the memory's. `around` adds the
-    texts said `before` and `after`, which prompts show: that is what they are asked for.
+    texts said `before` and `after`, which prompts show: that is what they are asked for. So they
+    do with the `trust` of what is not the user's, and the `label` of a guard, whatever the memory
+    says of itself. `harmless` is for prompts, and has texts as `ebbmem.harmless.as_lines` has
+    them.
     """
+    told_as = as_lines if harmless else str
     memory, used = hit.memory, hit.memory.last_reinforced_at
     told: dict[str, Any] = {
         "strength": hit.strength,
@@ -49,14 +54,18 @@ def node_of(hit: Recollection, *, around: bool = False) -> NodeWithScore:
     }
     if around:
         sides = {"before": hit.before, "after": hit.after}
-        told["around"] = {name: [each.text for each in side] for name, side in sides.items()}
-    own = dict(memory.metadata)
-    ours = {key: each for key, each in told.items() if key not in own}
+        told["around"] = {
+            name: [told_as(each.text) for each in side] for name, side in sides.items()
+        }
+    sure = {"trust": memory.trust, "label": memory.label}
+    warning = ["trust"] * (memory.trust != "user") + ["label"] * (memory.label is not None)
+    own = {key: each for key, each in memory.metadata.items() if key not in warning}
+    ours = {key: each for key, each in (told | sure).items() if key not in own}
     node = MemoryNode(
         id_=memory.id,
-        text=memory.text,
+        text=told_as(memory.text),
         metadata=own | ours,  # type: ignore[call-arg]  # mypy knows the alias alone
-        excluded_llm_metadata_keys=[key for key in ours if key != "around"],
+        excluded_llm_metadata_keys=[key for key in ours if key not in ("around", *warning)],
         excluded_embed_metadata_keys=[*ours],
     )
     return NodeWithScore(node=node, score=hit.score)

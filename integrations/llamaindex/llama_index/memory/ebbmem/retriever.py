@@ -43,6 +43,7 @@ class EbbinghausRetriever(BaseRetriever):
         min_similarity: float | None = None,
         min_score: float = 0.0,
         around: int | None = 0,
+        harmless: bool = True,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         """A retriever; see `MemoryBank.recall` for the arguments that are not here.
@@ -53,6 +54,8 @@ class EbbinghausRetriever(BaseRetriever):
                 and evaluation ask again and again.
             around: so many texts said before and after each are `around` in its metadata, as
                 `{"before": [...], "after": [...]}`, and in prompts.
+            harmless: no text ends a block or speaks for anybody in a prompt; see
+                `ebbmem.harmless.as_lines`. False gives every text as it was kept.
         """
         super().__init__(callback_manager=callback_manager)
         self.memory = bank_of(memory, namespace)
@@ -66,6 +69,7 @@ class EbbinghausRetriever(BaseRetriever):
         )
         self.min_score = check_fraction("min_score", min_score)
         self.around = check_around(around)
+        self.harmless = check_flag("harmless", harmless)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = _asked(query_bundle)
@@ -81,7 +85,8 @@ class EbbinghausRetriever(BaseRetriever):
         return self._nodes(await bank.recall(query, self.k, **self._asking()))
 
     def _nodes(self, hits: Sequence[Recollection]) -> list[NodeWithScore]:
-        return [node_of(each, around=self.around != 0) for each in hits]
+        shape = {"around": self.around != 0, "harmless": self.harmless}
+        return [node_of(each, **shape) for each in hits]
 
     def _asking(self) -> dict[str, Any]:
         return {

@@ -112,12 +112,12 @@ class EbbinghausToolSpec(BaseToolSpec):
         Args:
             content (str): One complete statement, with names in place of pronouns.
         """
-        return _kept(self.memory.remember(content, category=self.category).id)
+        return _kept(self.memory.remember(content, **self._keeping()).id)
 
     @_atold
     async def aremember(self, content: str) -> str:
         """See `remember`."""
-        kept = await AsyncMemoryBank(self.memory).remember(content, category=self.category)
+        kept = await AsyncMemoryBank(self.memory).remember(content, **self._keeping())
         return _kept(kept.id)
 
     @_told
@@ -158,12 +158,17 @@ class EbbinghausToolSpec(BaseToolSpec):
         await AsyncMemoryBank(self.memory).forget(bare)
         return _gone(bare)
 
+    def _keeping(self) -> dict[str, Any]:
+        """A model worded it, whoever it is about."""
+        return {"category": self.category, "trust": "assistant"}
+
     def _asking(self, limit: int | None) -> dict[str, Any]:
         wanted = self.k if limit is None else check_count("limit", limit, least=1)
         return {
             "k": min(wanted, self.most),
             "budget": self.budget,
             "around": self.around,
+            "inert": True,
             "reinforce": self.reinforce,
         }
 
