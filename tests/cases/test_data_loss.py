@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from datetime import timedelta
@@ -11,7 +12,7 @@ import pytest
 
 from builders import OpenBank
 from ebbmem import EmbeddingError, Held, InvalidInput, MemoryBank, NotFound, Recollections
-from ebbmem.testing import ManualClock, TableEmbedder
+from ebbmem.testing import HashingEmbedder, ManualClock, TableEmbedder
 
 A, B = [1.0, 0.0, 0.0], [0.8, 0.6, 0.0]
 AXES = {name: [float(i == j) for j in range(4)] for i, name in enumerate(("A", "B", "C", "D"))}
@@ -72,7 +73,7 @@ def test_dl_1_restore_brings_a_forgotten_memory_back(open_bank: OpenBank) -> Non
 
 def test_dl_1_an_erased_memory_is_gone_for_good(open_bank: OpenBank) -> None:
     bank, id_, embedder = two(open_bank)
-    assert bank.erase(id_) == 1
+    assert bank.erase(id_).count == 1
     bank.close()
     for reopened in (open_bank(embedder=embedder), open_bank(embedder=embedder)):
         assert found(reopened, "query") == [near("beta", 0.8)]
@@ -200,12 +201,12 @@ def test_dl_3_an_empty_set_of_categories_matches_nothing(open_bank: OpenBank) ->
 
 def test_dl_3_erase_all_takes_this_namespace_and_no_other(open_bank: OpenBank) -> None:
     first, second = crowd(open_bank)
-    assert first.erase_all() == 150
+    assert first.erase_all().count == 150
     assert first.list(include_faded=True) == []
     assert len(second.list()) == 3
     for i in range(3):
         assert found(second, f"number{i}", k=1)[0][0] == f"thing number{i}"
-    assert first.erase_all() == 0
+    assert first.erase_all().count == 0
 
 
 # -- DL-5 ------------------------------------------------------------------------------------
@@ -465,3 +466,42 @@ def test_dl_9_another_process_remembers_it_too(
         [sys.executable, "-c", LATER, str(file), id_], capture_output=True, text=True, check=True
     )
     assert float(done.stdout) == pytest.approx(0.474969794748760, rel=1e-9)
+
+
+# -- DL-4: killed while writing --------------------------------------------------------------------
+
+STORING = """
+import sys
+from ebbmem import MemoryBank
+from ebbmem.testing import HashingEmbedder
+bank = MemoryBank.open(sys.argv[1], namespace="u1", embedder=HashingEmbedder())
+number = int(sys.argv[2]) * 10_000
+while True:
+    number += 1
+    text = f"note {number} " + "x" * 1000
+    print(bank.remember(text, id=str(number)).id, flush=True)
+"""
+
+
+def test_dl_4_what_a_killed_process_was_told_is_kept_is_there(file: Path) -> None:
+    rng, printed = random.Random(4), list[str]()
+    for number in range(20):
+        command = [sys.executable, "-c", STORING, str(file), str(number)]
+        writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        for _ in range(rng.randrange(5, 20)):
+            printed.append(writer.stdout.readline().strip())
+        writer.kill()
+        printed += writer.stdout.read().split("\n")[:-1]  # whole lines, told before it died
+        writer.stdout.close()
+        writer.wait()
+        with MemoryBank.open(file, namespace="u1", embedder=HashingEmbedder()) as bank:
+            texts = {each.id: each.text for each in bank.list()}
+            assert set(printed) <= set(texts)
+            assert len(texts) <= len(printed) + number + 1  # of each round one more at most
+            assert all(text == f"note {id_} " + "x" * 1000 for id_, text in texts.items())
+            for id_ in rng.sample(printed, 5):
+                vector = bank.vectors([id_])[id_].tolist()
+                [hit] = bank.recall(vector, k=1, reinforce=False)
+                assert hit.memory.text == texts[id_]
+        assert [each.name for each in file.parent.iterdir()] == [file.name]

@@ -366,7 +366,7 @@ def test_nu_7_every_question_has_an_answer_in_an_empty_bank(open_bank: OpenBank)
     assert bank.list() == bank.forecast() == bank.audit() == []
     assert bank.prune().faded == bank.prune(dry_run=True).erased == ()
     assert (bank.stats().active, bank.stats().mean_strength) == (0, None)
-    assert bank.erase_all() == 0
+    assert bank.erase_all().count == 0
     assert bank.context("harbour") == ""
 
 
