@@ -16,6 +16,7 @@ from ebbmem.errors import (
     InvalidInput,
     MissingExtra,
     NotFound,
+    Refused,
     SchemaTooNew,
     StoreBusy,
     StoreError,
@@ -24,11 +25,14 @@ from ebbmem.errors import (
     StoreUnreadable,
     UnknownCategory,
 )
+from ebbmem.limits import Limits
 from ebbmem.policy import Policy
 from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
 from ebbmem.results import (
     Advice,
+    AuditCheck,
     AuditEntry,
+    Erased,
     Explanation,
     Forecast,
     Imported,
@@ -45,6 +49,7 @@ __all__ = [
     "CATEGORIES",
     "Advice",
     "AsyncMemoryBank",
+    "AuditCheck",
     "AuditEntry",
     "Category",
     "Context",
@@ -53,6 +58,7 @@ __all__ = [
     "EbbinghausDecay",
     "EbbmemError",
     "EmbeddingError",
+    "Erased",
     "ExchangeError",
     "Explanation",
     "FingerprintMismatch",
@@ -60,6 +66,7 @@ __all__ = [
     "Held",
     "Imported",
     "InvalidInput",
+    "Limits",
     "Memory",
     "MemoryBank",
     "MissingExtra",
@@ -73,6 +80,7 @@ __all__ = [
     "Ranked",
     "Recollection",
     "Recollections",
+    "Refused",
     "SchemaTooNew",
     "Stats",
     "Step",
@@ -86,4 +94,4 @@ __all__ = [
     "recall_across",
 ]
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"

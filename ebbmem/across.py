@@ -11,6 +11,7 @@ import numpy as np
 
 from ebbmem.around import check_around
 from ebbmem.bank import MemoryBank
+from ebbmem.budget import most_places, over_share, source_of
 from ebbmem.checks import check_count, check_text, check_vector
 from ebbmem.errors import NotFound
 from ebbmem.reading import Where
@@ -40,9 +41,10 @@ def recall_across(
     """What comes to mind in several banks, best first, at most `k`; see `MemoryBank.recall`.
 
     A score is relative to the best of its namespace, so each namespace's are weighed by what
-    its best is worth beside the best of all. Equals keep the order of the banks. Only what is
-    in the answer counts as used, in its own bank. What is among the best k of its namespace but
-    not of all stands beside no hit either.
+    its best is worth beside the best of all. Equals keep the order of the banks. One source of
+    what tools read fills its share of the whole answer (`Policy.source_share`, the least of
+    them). Only what is in the answer counts as used, in its own bank. What is among the best k
+    of its namespace but not of all stands beside no hit either.
 
     Raises:
         InvalidInput: what `recall` refuses.
@@ -119,7 +121,8 @@ def _finished(
         for bank, answer in zip(banks, _comparable(answers), strict=True)
         for hit in answer
     ]
-    chosen = sorted(found, key=lambda each: -each[1].score)[:k]
+    best = sorted(found, key=lambda each: -each[1].score)
+    chosen = _within_budget(best, k)[:k]
     counted = _counted(chosen) if reinforce else set()
     return [
         (
@@ -128,6 +131,15 @@ def _finished(
         )
         for bank, hit in chosen
     ]
+
+
+def _within_budget(
+    best: Sequence[tuple[MemoryBank, Recollection]], k: int
+) -> list[tuple[MemoryBank, Recollection]]:
+    """No source fills more than its share of the whole answer, whatever banks it is in."""
+    share = min((bank.policy.source_share for bank, _ in best), default=1.0)
+    over = over_share((source_of(hit.memory) for _, hit in best), most_places(k, share))
+    return [each for each, left_out in zip(best, over, strict=True) if not left_out]
 
 
 def _comparable(answers: Sequence[Sequence[Recollection]]) -> list[list[Recollection]]:

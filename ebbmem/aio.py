@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -16,14 +15,16 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from ebbmem import intake
 from ebbmem.bank import MemoryBank
-from ebbmem.checks import check_count
 from ebbmem.clock import Clock, utc_now
 from ebbmem.embedding.base import Fingerprint
+from ebbmem.guards import Guard
 from ebbmem.intake import Progress
 from ebbmem.languages import LANGUAGES, Language
+from ebbmem.limits import DEFAULTS, Limits
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memories, Memory, Namespace
 from ebbmem.results import ProbeRun
+from ebbmem.store import Durability
 
 __all__ = ["AsyncMemoryBank"]
 
@@ -98,6 +99,9 @@ class AsyncMemoryBank:
         clock: Clock = utc_now,
         maintain: bool = True,
         languages: Iterable[Language] = LANGUAGES,
+        limits: Limits = DEFAULTS,
+        guard: Guard | Iterable[Guard] = (),
+        durability: Durability = "normal",
     ) -> Self:
         """See `MemoryBank.open`."""
         return cls(
@@ -110,6 +114,9 @@ class AsyncMemoryBank:
                 clock=clock,
                 maintain=maintain,
                 languages=languages,
+                limits=limits,
+                guard=guard,
+                durability=durability,
             )
         )
 
@@ -142,6 +149,10 @@ class AsyncMemoryBank:
     @property
     def clock(self) -> Clock:
         return self.bank.clock
+
+    @property
+    def limits(self) -> Limits:
+        return self.bank.limits
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -184,7 +195,8 @@ class AsyncMemoryBank:
 
     async def _update(self, id: str, **changes: Any) -> Memory:
         old = await self.get(id, include_faded=True)
-        new = replace(old, **await asyncio.to_thread(self.bank._changes, **changes))
+        checked = await asyncio.to_thread(self.bank._changes, **changes)
+        new = await asyncio.to_thread(self.bank._edited, old, checked)
         texts: list[str] = []
         if (new.text, new.speaker) != (old.text, old.speaker) and not old.held:
             texts = intake.texts_to_encode([new], intake.spans([new]))
@@ -210,7 +222,7 @@ class AsyncMemoryBank:
 
     async def probe(self, k: int = 5) -> ProbeRun:
         """See `MemoryBank.probe`."""
-        check_count("k", k, least=1)
+        self.limits.check_results(k)
         for each in await self.probes():
             await self._encode_query(each.question)
         return await asyncio.to_thread(self.bank.probe, k)
@@ -238,6 +250,7 @@ class AsyncMemoryBank:
     stats = _threaded(MemoryBank.stats)
     forecast = _threaded(MemoryBank.forecast)
     audit = _threaded(MemoryBank.audit)
+    audit_verify = _threaded(MemoryBank.audit_verify)
     reinforce = _threaded(MemoryBank.reinforce)
     pin = _threaded(MemoryBank.pin)
     unpin = _threaded(MemoryBank.unpin)

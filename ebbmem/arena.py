@@ -29,7 +29,7 @@ from ebbmem.indexing import PassageIndex
 from ebbmem.languages import LANGUAGES, Language
 from ebbmem.lexical import Postings
 from ebbmem.ranking import conversational
-from ebbmem.records import Namespace
+from ebbmem.records import TRUSTS, Namespace
 from ebbmem.snapshot import ACTIVE, FADED, GONE, Snapshot
 from ebbmem.store.base import Change, Content, MemoryStore, Passage, State
 from ebbmem.text import count_words, passages, words
@@ -39,6 +39,7 @@ from ebbmem.vectors import FlatIndex, VectorIndex
 __all__ = ["Arena"]
 
 _STATUS = {"active": ACTIVE, "faded": FADED}
+_TRUST = {trust: number for number, trust in enumerate(TRUSTS)}
 _MANY_DEAD = 1000  # rows: with more dead than alive beyond this the arena starts over
 _MANY_PASSAGES = 8  # of a memory that stand for it in the graph: its beginning
 _STATE = (
@@ -63,6 +64,7 @@ _CONTENT = (
     ("holds", "i8"),
     ("names", "i8"),
     ("searchable", "?"),
+    ("trust", "i1"),
     ("length", "i8"),
     ("position", "i8"),
     ("before", "i8"),
@@ -198,6 +200,7 @@ class Arena:
             asking.marks(text, heard, self._vocabularies),
             asking.count_names(self._named[-1], self._speaker_words),
             content.searchable,
+            _TRUST[content.trust],
             count_words(text),
             -1 if content.position is None else content.position,
             -1,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ebbmem.checks import shown
 from ebbmem.errors import InvalidInput
 from ebbmem.finding import Ranking
 from ebbmem.snapshot import Snapshot
@@ -28,8 +29,8 @@ def check_around(value: object) -> int | None:
         return None
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or not 0 <= value <= MOST_AROUND:  # type: ignore[operator]
-        shown = value if whole else type(value).__name__
-        raise InvalidInput("around", f"must be a whole number in [0, {MOST_AROUND}], not {shown}")
+        reason = f"must be a whole number in [0, {MOST_AROUND}], not {shown(value)}"
+        raise InvalidInput("around", reason)
     return value  # type: ignore[return-value]
 
 
@@ -47,7 +48,8 @@ def neighbours(ranking: Ranking, rows: Sequence[int], around: int) -> dict[int, 
     Neighbours are what the recall may show, filters included: a filter may be what keeps users
     apart. What it may not show leaves its place empty. A side ends at another hit, for what lies
     beyond is nearer to that one; what lies between two is the better one's. What was found
-    through the graph or only fills a place has none.
+    through the graph or only fills a place has none. What has a budget (`ebbmem.budget`) is
+    told where it was found itself, and beside no hit.
     """
     hits, taken = set(rows), set[int]()
 
@@ -57,7 +59,7 @@ def neighbours(ranking: Ranking, rows: Sequence[int], around: int) -> dict[int, 
             row = int(following[row])
             if row < 0 or row in hits:
                 break
-            if ranking.eligible[row] and row not in taken:
+            if ranking.eligible[row] and row not in taken and not ranking.limits(row):
                 found.append(row)
         taken.update(found)
         return found

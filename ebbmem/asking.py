@@ -138,7 +138,7 @@ ASSISTANTS = frozenset(
 """Speakers, lower-cased, that are no human."""
 
 _BIT = {name: 1 << at for at, name in enumerate(MARKS)}
-_QUOTED = re.compile(r'"[^"]{2,}"|“[^”]{2,}”|《[^》]+》|「[^」]+」')
+_QUOTED = re.compile(r'"[^"]{2,}"|“[^“”]{2,}”|《[^《》]+》|「[^「」]+」')
 _NAME = re.compile(r"(?<![.!?\"'] )(?<!^)\b[A-Z][a-z]+")
 _CJK = re.compile(f"[{CJK}]")
 _DIGIT = re.compile(r"\d")

@@ -12,7 +12,6 @@ from ebbmem import lifecycle, reading
 from ebbmem.around import check_around, default_around, neighbours
 from ebbmem.checks import (
     check_cosine,
-    check_count,
     check_flag,
     check_fraction,
     check_label,
@@ -22,7 +21,9 @@ from ebbmem.checks import (
 from ebbmem.clock import day_of, from_micros, to_micros, utc
 from ebbmem.context import Context, render
 from ebbmem.errors import InvalidInput, NotFound
+from ebbmem.explaining import explained
 from ebbmem.finding import Question, Ranking
+from ebbmem.guards import mask
 from ebbmem.probing import Prober, answered
 from ebbmem.reading import Where
 from ebbmem.records import Draft
@@ -145,7 +146,7 @@ class MemoryBank(Prober):
         row = ranking.snapshot.row_of.get(id)
         if row is None or id not in records:
             raise NotFound([id])
-        return reading.explained(ranking, row, asked, records, self.policy)
+        return explained(ranking, row, asked, records, self.policy)
 
     def context(
         self,
@@ -170,7 +171,7 @@ class MemoryBank(Prober):
         is for a prompt that is a template: see `ebbmem.context.render`. What is `around` a hit
         is told as far as the hits leave room.
         """
-        check_count("budget", budget, least=1)
+        self.limits.check_budget(budget)
         asked = self._asked(
             query,
             k,
@@ -202,7 +203,7 @@ class MemoryBank(Prober):
         Nothing counts as used. An expected memory that has faded or was superseded is not
         found: that is what a probe is to notice.
         """
-        check_count("k", k, least=1)
+        self.limits.check_results(k)
         now = self._now()
         answers = [
             answered(each, self._rank(self._asked(each.question, k), now), k)
@@ -237,7 +238,7 @@ class MemoryBank(Prober):
             reinforce: let what is near the best count as used.
             min_score: in [0, 1]; what scores less is left out, and not used.
         """
-        check_count("k", k, least=1)
+        self.limits.check_results(k)
         check_fraction("min_score", min_score)
         if not isinstance(relevance, Mapping):
             raise InvalidInput("relevance", f"must be a mapping, not {type(relevance).__name__}")
@@ -281,7 +282,11 @@ class MemoryBank(Prober):
     ) -> reading.Asked:
         """The arguments of a recall, checked before anything is embedded."""
         words = check_text("query", query) if isinstance(query, str) else check_vector(query)
-        check_count("k", k, least=1)
+        unit = "characters" if isinstance(words, str) else "numbers"
+        self.limits.require("query", len(words), limit="query", unit=unit)
+        if isinstance(words, str) and self.policy.secrets != "keep":
+            words = mask(words)  # as what was said is kept, and before an embedder reads it
+        self.limits.check_results(k)
         if min_similarity is not None:
             check_cosine("min_similarity", min_similarity)
         filters = replace(
@@ -314,6 +319,7 @@ class MemoryBank(Prober):
             unrelated=encoded.fingerprint.min_similarity,
             allowed=asked.filters.mask(self._store, self.namespace),
             include_faded=asked.include_faded,
+            source_share=1.0 if asked.filters.source is not None else self.policy.source_share,
         )
 
     def _read(self, ranking: Ranking, k: int, around: int | None) -> Recollections:

@@ -11,7 +11,7 @@ from ebbmem.bank import MemoryBank
 from ebbmem.checks import check_namespace
 from ebbmem.errors import InvalidInput
 
-__all__ = ["Names", "Whose", "bank_of", "checked_bank"]
+__all__ = ["Names", "Whose", "bank_of", "check_whose", "checked_bank"]
 
 Names: TypeAlias = str | Sequence[str] | None
 """Whose memory: a name, several of them, or None for the bank's own namespace."""
@@ -39,6 +39,16 @@ def checked_bank(memory: object, name: str = "memory", *, hints: Hints = _NONE) 
     kinds = [each.__name__ for each in type(memory).__mro__]
     hint = next((hints[kind] for kind in kinds if kind in hints), _OPEN)
     raise InvalidInput(name, f"must be a MemoryBank, not {type(memory).__name__}; {hint}")
+
+
+def check_whose(namespace: Whose) -> Whose:
+    """`namespace`, with nobody's name refused when it is given rather than when it is used.
+
+    What a function gives is checked when it gave it.
+    """
+    if namespace is None or callable(namespace):
+        return namespace
+    return check_namespace(namespace)
 
 
 def bank_of(

@@ -146,8 +146,11 @@ def promise(snapshot: Snapshot, question: Question, rough: Floats) -> Floats:
 
 
 def shortlist(base: Ranking, worth: Floats, limit: int) -> Ints:
-    """The best candidates, ascending by number."""
+    """The best candidates, ascending by number; no source crowds out the others here either."""
     rows = np.flatnonzero(base.candidate)
+    if len(rows) > limit and base.budget is not None:
+        best = rows[np.argsort(-worth[rows], kind="stable")]
+        rows = best[~np.isin(best, base.budget.over(best.tolist(), limit))]
     if len(rows) > limit:
         rows = rows[np.argpartition(-worth[rows], limit - 1)[:limit]]
     return np.sort(rows)

@@ -60,11 +60,11 @@ ENGLISH = Cues(
     r"grand(ma|pa|mother|father|parents)|niece|nephew|dogs?|cats?|pets?|boss|colleagues?)\b",
 )
 CHINESE = Cues(
-    question=r"[？?]\s*$|[吗嗎呢]\s*[？?。]?\s*$|(什么|什麼|谁|誰|哪里|哪裡|怎么|怎麼|为什么|"
+    question=r"[？?]\s*$|[吗嗎呢](?:\s*[？?。])?\s*$|(什么|什麼|谁|誰|哪里|哪裡|怎么|怎麼|为什么|"
     r"為什麼|几点|幾點|多少|是不是|有没有|有沒有)",
     time=r"今天|昨天|明天|前天|后天|後天|今晚|上周|下周|上個?星期|下個?星期|上个月|下个月|去年|"
     r"今年|明年|最近|刚才|早上|上午|下午|晚上|周末|週末|星期[一二三四五六日天]|周[一二三四五六日]|"
-    r"\d+月|[一二三四五六七八九十]+月|\d+[日号號]|生日|截止",
+    r"\d月|[一二三四五六七八九十]月|\d[日号號]|生日|截止",
     first_person=r"我",
     backchannel=r"^\W*(好的?|嗯+|是的?|对|對|哈+|谢谢|謝謝|再见|再見|你好|没事|沒事|真的吗?|不错)"
     r"\W*$",
@@ -98,7 +98,8 @@ _CHINESE_DATE = re.compile(
     rf"(?:((?:19|20)\d\d)年)?(\d{{1,2}}|{_DIGITS})月(?:(\d{{1,2}}|{_DIGITS})[日号號])?"
 )
 _SENTENCE = re.compile(r"[^.!?。！？]+(?:[.!?。！？]+|$)")
-_QUOTE = re.compile('["“][^"”]{2,}["”]|《[^》]+》|「[^」]+」')
+# No pattern here may look far ahead from every character: a text is as long as somebody likes.
+_QUOTE = re.compile('["“][^"“”]{2,}["”]|《[^《》]+》|「[^「」]+」')
 _NAME = re.compile(r"(?<![.!?。！？]\s)(?<!^)\b[A-Z][a-z]+")
 
 

@@ -17,11 +17,13 @@ from ebbmem.arena import Arena
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint
 from ebbmem.embedding.choose import BUILT_IN, resolve
 from ebbmem.embedding.encoding import encodings
-from ebbmem.errors import InvalidInput, MissingExtra
+from ebbmem.errors import InvalidInput, MissingExtra, StoreUnreadable
+from ebbmem.guards import Guard
 from ebbmem.intake import Progress
 from ebbmem.languages import LANGUAGES, Language
+from ebbmem.limits import DEFAULTS, Limits
 from ebbmem.records import Draft, Memory, Namespace
-from ebbmem.store import MemoryStore, SQLiteStore
+from ebbmem.store import Durability, MemoryStore, SQLiteStore
 from ebbmem.text import passages, spoken
 
 __all__ = ["KEYWORDS_ALONE", "Encoded", "Engine"]
@@ -52,11 +54,16 @@ class Engine:
         path: str | Path,
         embedder: object,
         languages: tuple[Language, ...] = LANGUAGES,
+        limits: Limits = DEFAULTS,
+        guards: tuple[Guard, ...] = (),
+        durability: Durability = "normal",
     ) -> None:
         self.languages = languages
+        self.limits = limits
+        self.guards = guards
         new = not os.path.exists(path)  # then what is refused leaves no file behind
         chosen = resolve(embedder) if new or embedder != "auto" else None
-        self.store: MemoryStore = SQLiteStore(str(path))
+        self.store: MemoryStore = SQLiteStore(str(path), durability=durability)
         try:
             self.encoder = self._checked(chosen) if new or embedder != "auto" else self._as_before()
         except BaseException:
@@ -225,12 +232,17 @@ class Engine:
         if not encoder.fingerprint.dimension:
             encoder.encode_query("dimension")
         total, made_now = self.store.count(), 0
+        met: set[tuple[Namespace, str, str]] = set()
         while True:
             stale = self.store.stale(encoder.fingerprint, limit=_BATCH)
             if not stale:
                 if self.store.switch(encoder.fingerprint):
                     return self._adopt(encoder, made_now)
                 continue
+            if met.issuperset(words := [each[:3] for each in stale]):
+                reason = "some memories take no vectors; `ebbmem repair` mends the file"
+                raise StoreUnreadable(self.store.path, reason)
+            met.update(words)
             cut = [passages(text) for _, _, text, _ in stale]
             texts = [
                 each
@@ -252,6 +264,7 @@ class Engine:
                 progress(total - left, total)
 
     def _adopt(self, encoder: Encoder | None, done: int) -> int:
+        self.store.sweep()  # of the old vectors
         with self._lock:
             self.encoder = encoder
             self._queries.clear()

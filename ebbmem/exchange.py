@@ -1,25 +1,25 @@
 """Memories as versioned JSON Lines, out and in.
 
-The first line is a header, each further line one memory with every field of `Memory`, or one
-link between two of them. Times are ISO 8601 with a zone. The reader checks every line and
-returns everything or raises.
+The first line is a header, each further line one memory with every field of `Memory`, or what
+`exchange_lines` knows. Times are ISO 8601 with a zone. The reader checks every line and returns
+everything or raises.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
-from ebbmem.checks import check_fraction, check_label, check_namespace
+from ebbmem.checks import check_namespace
 from ebbmem.clock import DAY, from_micros, utc
 from ebbmem.errors import ExchangeError, InvalidInput
+from ebbmem.exchange_lines import Beside
 from ebbmem.importers import (
     Batch,
     Problems,
@@ -29,15 +29,17 @@ from ebbmem.importers import (
     read_mem0,
     sniff,
 )
+from ebbmem.limits import DEFAULTS, Limits
 from ebbmem.policy import Policy
 from ebbmem.records import CHECKS, Memory, Namespace, check_fading, check_succession
+from ebbmem.whole import appearing
 
 __all__ = ["FORMATS", "VERSION", "Batch", "Header", "export_file", "read_file", "write_jsonl"]
 
 FORMATS = ("ebbmem", "locomo", "mcp", "mem0")
 """What `read_file` reads."""
 
-VERSION = 2
+VERSION = 3
 """Of our own lines; a reader refuses a newer one."""
 
 
@@ -47,6 +49,7 @@ class Header:
 
     Attributes:
         links: (id, id, weight), each once.
+        beside: further lines, as JSON knows them.
         active_days: days of use, counted from the epoch.
         policy: as JSON; None leaves it to the reader.
     """
@@ -54,6 +57,7 @@ class Header:
     namespace: Namespace
     exported_at: datetime
     links: tuple[tuple[str, str, float], ...] = ()
+    beside: tuple[Mapping[str, object], ...] = ()
     active_days: tuple[int, ...] = ()
     policy: str | None = None
 
@@ -83,6 +87,8 @@ def write_jsonl(memories: Iterable[Memory], stream: TextIO, header: Header) -> i
         written += 1
     for link in header.links:
         stream.write(_line({"link": list(link)}))
+    for each in header.beside:
+        stream.write(_line(each))
     return written
 
 
@@ -96,23 +102,18 @@ def export_file(path: str | Path, memories: Iterable[Memory], header: Header) ->
     if target.exists() and not target.is_file():
         raise InvalidInput("file", f"{path} is not a regular file")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", text=True)
+        with (
+            appearing(target) as partial,
+            open(partial, "w", encoding="utf-8", newline="\n") as stream,
+        ):
+            return write_jsonl(memories, stream, header)
     except OSError as error:
         raise InvalidInput("file", f"{path} cannot be written: {error.strerror}") from error
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            written = write_jsonl(memories, stream, header)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(name, target)
-    except OSError as error:
-        raise InvalidInput("file", f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        Path(name).unlink(missing_ok=True)
-    return written
 
 
-def read_file(path: str | Path | TextIO, *, format: str = "auto") -> list[Batch]:
+def read_file(
+    path: str | Path | TextIO, *, format: str = "auto", limits: Limits = DEFAULTS
+) -> list[Batch]:
     """Everything the file holds, or nothing.
 
     Args:
@@ -121,26 +122,40 @@ def read_file(path: str | Path | TextIO, *, format: str = "auto") -> list[Batch]
 
     Raises:
         ExchangeError: naming every bad line or entry.
-        InvalidInput: no such format, no file, or a stream of bytes.
+        InvalidInput: no such format, no file, one that is too large, or a stream of bytes.
     """
     if format != "auto" and format not in FORMATS:
         raise InvalidInput("format", f"must be auto or one of {', '.join(FORMATS)}")
-    name, text = _read_text(path)
+    name, text = _read_text(path, limits)
     if format == "auto":
         format = _detect(name, text)
     if format == "ebbmem":
-        return _read_ebbmem(text.split("\n"), name)
+        return _read_ebbmem(_lines(name, text, limits), name)
     if format == "mcp":
-        return read_mcp(text.split("\n"), path=name)
+        return read_mcp(_lines(name, text, limits), path=name)
     reader = read_locomo if format == "locomo" else read_mem0
     return reader(_document(name, text), path=name)
 
 
-def _read_text(path: str | Path | TextIO) -> tuple[str, str]:
+def _lines(name: str, text: str, limits: Limits) -> list[str]:
+    problems, lines = Problems(name), text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if 4 * len(line) > limits.line:
+            size = len(line.encode("utf-8", "surrogatepass"))
+            with problems.at(number):
+                limits.require("line", size, limit="line", unit="bytes")
+    problems.finish()
+    return lines
+
+
+def _read_text(path: str | Path | TextIO, limits: Limits) -> tuple[str, str]:
     if not isinstance(path, str | Path):
-        return _read_stream(path)
+        return _read_stream(path, limits)
     try:
-        raw = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            raw = b"".join(_up_to(file.read, limits, len))
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise InvalidInput("file", f"{path} cannot be read: {reason}") from error
@@ -151,19 +166,41 @@ def _read_text(path: str | Path | TextIO) -> tuple[str, str]:
         raise ExchangeError(str(path), [(line, "is not UTF-8 text")]) from None
 
 
-def _read_stream(stream: TextIO) -> tuple[str, str]:
+Part = TypeVar("Part", str, bytes)
+_PART = 2**20  # read at once, so that a file without an end is noticed
+
+
+def _up_to(read: Callable[[int], Part], limits: Limits, size: Callable[[Part], int]) -> list[Part]:
+    """What a file holds, in parts; one that is too large is not read to its end."""
+    parts, total = [], 0
+    while added := size(part := read(_PART)):
+        parts.append(part)
+        total += added
+        if total > limits.file:
+            most = f"at most {limits.file:,} are allowed (Limits.file)"
+            raise InvalidInput("file", f"is longer than {limits.file:,} bytes, {most}")
+    return parts
+
+
+def _encoded_size(text: str) -> int:
+    if not isinstance(text, str):
+        raise InvalidInput("file", "must be a stream of text, not of bytes")
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _read_stream(stream: TextIO, limits: Limits) -> tuple[str, str]:
     name = str(getattr(stream, "name", "stream"))
     if not callable(getattr(stream, "read", None)):
         kind = type(stream).__name__
         raise InvalidInput("file", f"must be a path or a stream of text, not {kind}")
     try:
-        text: object = stream.read()
+        text = "".join(_up_to(stream.read, limits, _encoded_size))
     except UnicodeError:
         raise ExchangeError(name, [(1, "is not UTF-8 text")]) from None
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as error:
         raise InvalidInput("file", f"{name} cannot be read: {error}") from error
-    if not isinstance(text, str):
-        raise InvalidInput("file", f"{name} must be a stream of text, not of bytes")
     return name, text.removeprefix("\ufeff")
 
 
@@ -210,12 +247,11 @@ def _read_ebbmem(lines: list[str], name: str) -> list[Batch]:
     problems.finish()
     memories: dict[int, Memory] = {}
     first: dict[str, int] = {}
-    links: list[tuple[int, tuple[str, str, float]]] = []
+    beside = Beside()
     for line, text in numbered:
         with problems.at(line):
             value = parse_json(text)
-            if isinstance(value, dict) and set(value) == {"link"}:
-                links.append((line, _link(value["link"])))
+            if beside.take(line, value):
                 continue
             values = _checked(value, line, problems)
             id = values.get("id")
@@ -223,14 +259,14 @@ def _read_ebbmem(lines: list[str], name: str) -> list[Batch]:
                 raise InvalidInput("id", f"repeats that of line {first[id]}")
             if len(values) == len(CHECKS):
                 memories[line] = Memory.read(**values)
-    for line, (a, b, _) in links:
+    for line, kind, ids in beside.named():
         with problems.at(line):
-            if a not in first or b not in first:
-                raise InvalidInput("link", "joins memories that are not in this file")
+            if not first.keys() >= set(ids):
+                raise InvalidInput(kind, "names memories that are not in this file")
     problems.finish()
-    joined = tuple(link for _, link in links)
+    links, probes = tuple(beside.links.values()), tuple(beside.probes.values())
     items, places = tuple(memories.values()), tuple(memories)
-    return [Batch(None, items, lines=places, links=joined, **header)]
+    return [Batch(None, items, lines=places, links=links, probes=probes, **header)]
 
 
 def _checked_header(header: object) -> dict[str, Any]:
@@ -265,21 +301,11 @@ def _days(value: object) -> tuple[int, ...]:
         raise InvalidInput("active_days", "must hold dates such as 2026-01-31") from None
 
 
-def _link(value: object) -> tuple[str, str, float]:
-    if not isinstance(value, list) or len(value) != 3:
-        raise InvalidInput("link", "must be two ids and a weight")
-    a, b = check_label("link", value[0]), check_label("link", value[1])
-    weight = check_fraction("link weight", value[2])
-    if a == b or weight == 0.0:
-        raise InvalidInput("link", "must join two memories with a weight over 0")
-    return a, b, weight
-
-
 def _checked(line: object, number: int, problems: Problems) -> dict[str, Any]:
     if not isinstance(line, dict):
         raise InvalidInput("line", f"must be a JSON object, not {type(line).__name__}")
     values = {}
-    line = {**_SINCE_2, **line}
+    line = {**_SINCE_2, **_SINCE_3, **line}
     with problems.at(number):
         _same_names(line, CHECKS)
     for name, check in CHECKS.items():
@@ -326,6 +352,7 @@ _SINCE_2 = {
     **{"keyed": False, "searchable": True, "expires_at": None},
     **{"key": None, "superseded_at": None, "superseded_by": None},
 }
+_SINCE_3 = {"trust": "user", "label": None}
 
 
 def _plain(value: object) -> object:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebbmem.asking import Asks, asks
+from ebbmem.budget import Budget
 from ebbmem.clock import DAY
 from ebbmem.cues import DateCue, date_cue
 from ebbmem.currency import Wanted, wanted
@@ -141,7 +142,8 @@ class Signals:
 class Ranking:
     """Everything a search found out, best first; `explain` reads it.
 
-    `eligible` are the rows that this recall may show.
+    `eligible` are the rows that this recall may show; `left_out` are those, with their scores,
+    that are beyond what their source may fill by the `budget`, if there is one.
     """
 
     snapshot: Snapshot
@@ -157,6 +159,8 @@ class Ranking:
     relevance: Mapping[int, float]
     bonuses: dict[str, tuple[float, Mapping[int, float]]]
     reached: dict[int, Reached] = field(default_factory=dict)
+    budget: Budget | None = None
+    left_out: dict[int, float] = field(default_factory=dict)
 
     def at_least(self, score: float) -> Ranking:
         """The same without what scores less."""
@@ -165,6 +169,21 @@ class Ranking:
             if score <= 0.0
             else replace(self, order=[each for each in self.order if each[1] >= score])
         )
+
+    def within_budget(self, k: int) -> Ranking:
+        """The same, in which no source fills more of k places than it may."""
+        if self.budget is None:
+            return self
+        over = set(self.budget.over([row for row, _ in self.order], k))
+        return replace(
+            self,
+            order=[each for each in self.order if each[0] not in over],
+            left_out=self.left_out | {row: score for row, score in self.order if row in over},
+        )
+
+    def limits(self, row: int) -> bool:
+        """Whether a row is of a source that may fill no more than its share."""
+        return self.budget is not None and self.budget.limits(row)
 
     def found(self, row: int, score: float) -> Found:
         """The parts of one row."""

@@ -1,8 +1,9 @@
 """Readers of other people's files: LoCoMo conversations, the MCP memory server, mem0.
 
 Each takes what the file holds and returns batches of drafts with their original times, or
-raises one `ExchangeError` that names every bad line or entry (counted from 1). Keys that we
-do not know are passed over: these formats are not ours to judge.
+raises one `ExchangeError` that names every bad line or entry (counted from 1). Whose words a
+foreign file holds nobody knows: all of it is of trust "import". Keys that we do not know are
+passed over: these formats are not ours to judge.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Batch:
         items: in the order of the file.
         dated: a conversation over dated sessions, for which `Policy.chat()` is meant.
         links: (id, id, weight) between items.
+        probes: (question, ids of the items that ought to answer it, its line).
         active_days: days of use, counted from the epoch.
         policy: of the namespace that was exported, as JSON.
         lines: the line or entry that each item comes from, counted from 1.
@@ -43,6 +45,7 @@ class Batch:
     items: tuple[Draft | Memory, ...] = field(repr=False)
     dated: bool = False
     links: tuple[tuple[str, str, float], ...] = ()
+    probes: tuple[tuple[str, tuple[str, ...], int], ...] = field(default=(), repr=False)
     active_days: tuple[int, ...] = ()
     policy: str | None = None
     lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
@@ -163,6 +166,7 @@ def _turn(turn: Mapping[str, Any], session: str, position: int, start: datetime)
         source=session,
         position=position,
         at=start + timedelta(seconds=position),
+        trust="import",
     )
 
 
@@ -243,6 +247,7 @@ def _observations(
                     source=name,
                     position=places[name],
                     metadata={"entity": name, "entityType": kind},
+                    trust="import",
                 ),
             )
             places[name] += 1
@@ -250,7 +255,7 @@ def _observations(
 
 def _relation(entry: Mapping[str, Any]) -> Draft:
     ends = {key: check_label(key, entry.get(key)) for key in ("from", "relationType", "to")}
-    return Draft(text=" ".join(ends.values()), source=ends["from"], metadata=ends)
+    return Draft(text=" ".join(ends.values()), source=ends["from"], metadata=ends, trust="import")
 
 
 def read_mem0(data: object, *, path: str = "mem0") -> list[Batch]:
@@ -283,6 +288,7 @@ def _mem0_draft(entry: Mapping[str, Any]) -> Draft:
         id=_optional_label("id", entry.get("id")),
         at=None if created is None else _mem0_time(created),
         metadata={} if metadata is None else metadata,
+        trust="import",
     )
 
 

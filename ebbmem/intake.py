@@ -21,6 +21,7 @@ from ebbmem.embedding.base import Encoder, Encoding
 from ebbmem.errors import InvalidInput
 from ebbmem.lexical import idf
 from ebbmem.lifecycle import with_deadline
+from ebbmem.limits import DEFAULTS, Limits
 from ebbmem.policy import Policy
 from ebbmem.records import Draft, Memory
 from ebbmem.salience import Heard, importance, salience
@@ -51,37 +52,46 @@ _BATCH = 64  # texts an encoder gets at once
 
 
 class _Ids:
-    """UUIDs of version 7 (RFC 9562, 6.2 method 1): ascending within a process."""
+    """UUIDs of version 7 (RFC 9562, 6.2 method 3): ascending within a process.
+
+    The 12 bits after the milliseconds are a fraction of one, not a count of ids: what is shared
+    by all namespaces must not tell one how many another wrote.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
 
     def __call__(self) -> str:
-        with self._lock:  # 48 bits of milliseconds and 12 of a counter
-            self._last = max(time.time_ns() // 1_000_000 << 12, self._last + 1)
-            stamp, counter = self._last >> 12, self._last & 0xFFF
+        with self._lock:  # 48 bits of milliseconds and 12 of 244 nanoseconds
+            self._last = max((time.time_ns() << 12) // 1_000_000, self._last + 1)
+            stamp, fraction = self._last >> 12, self._last & 0xFFF
         low = int.from_bytes(os.urandom(8), "big") & (2**62 - 1) | 1 << 63
-        return str(uuid.UUID(int=stamp << 80 | 0x7 << 76 | counter << 64 | low))
+        return str(uuid.UUID(int=stamp << 80 | 0x7 << 76 | fraction << 64 | low))
 
 
 new_id = _Ids()
 
 
-def listed(items: Iterable[Draft | Memory | str]) -> list[Draft | Memory | str]:
+def listed(
+    items: Iterable[Draft | Memory | str], limits: Limits = DEFAULTS
+) -> list[Draft | Memory | str]:
     """The items, read once; one text is not several."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InvalidInput("drafts", f"must be several, not {type(items).__name__}")
-    return list(items)
+    return limits.taken(items)
 
 
-def checked(items: Iterable[Draft | Memory | str], policy: Policy) -> list[Draft | Memory]:
+def checked(
+    items: Iterable[Draft | Memory | str], policy: Policy, limits: Limits = DEFAULTS
+) -> list[Draft | Memory]:
     """The items, text turned into drafts; nothing is embedded before all have passed."""
     drafts: list[Draft | Memory] = []
-    for item in listed(items):
+    for item in listed(items, limits):
         each = Draft(text=item) if isinstance(item, str) else item
         if not isinstance(each, Draft | Memory):
             raise InvalidInput("drafts", f"must hold Draft or text, not {type(item).__name__}")
+        limits.check_item(each)
         policy.category(each.category)
         drafts.append(each)
     given = [each.id for each in drafts if each.id is not None]
@@ -177,6 +187,8 @@ def _memory(draft: Draft, weight: float, now: datetime) -> Memory:
         searchable=draft.searchable,
         expires_at=draft.expires_at,
         key=draft.key,
+        trust=draft.trust,
+        label=draft.label,
     )
 
 

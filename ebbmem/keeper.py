@@ -19,22 +19,25 @@ from ebbmem.checks import (
     check_label,
     check_text,
     is_number,
+    shown,
 )
 from ebbmem.clock import day_of, from_micros, to_micros, utc
-from ebbmem.errors import InvalidInput, NotFound, UnknownCategory
-from ebbmem.opening import Opened
+from ebbmem.erasing import Eraser
+from ebbmem.errors import InvalidInput, NotFound, Refused, UnknownCategory
+from ebbmem.guards import guarded
 from ebbmem.policy import Policy
 from ebbmem.reading import Where
-from ebbmem.records import Memories, Memory, Namespace, Namespaces
-from ebbmem.results import AuditEntry, AuditTrail, Forecast, Forecasts, Pruned, Stats
+from ebbmem.records import Draft, Memories, Memory, Namespace, Namespaces
+from ebbmem.results import Forecast, Forecasts, Pruned, Stats
 from ebbmem.store import State, state_of
 
 __all__ = ["Keeper"]
 
 Asked = TypeVar("Asked")
+_CALENDAR = 3_652_059  # days from year 1 to 9999: what fades later is not foreseen
 
 
-class Keeper(Opened):
+class Keeper(Eraser):
     """The part of `MemoryBank` that takes ids.
 
     One id may stand for a list of one, and an unknown one raises `NotFound` before anything
@@ -138,16 +141,16 @@ class Keeper(Opened):
             self._now(),
             self.policy,
             str(self.fingerprint),
-            on_disk=self._store.size(),
+            on_disk=self._store.size(self.namespace),
             in_memory=arena.nbytes,
         )
 
     def forecast(self, days: float = 30.0) -> Forecasts:
         """What fades within `days` if nobody uses it, soonest first."""
         if not is_number(days) or not days >= 0:
-            raise InvalidInput("days", f"must be a number of 0 or more, not {days!r}")
-        snapshot = self._arena().snapshot()
-        return self._forecasts(reading.due_within(snapshot, self._now(), self.policy, days))
+            raise InvalidInput("days", f"must be a number of 0 or more, not {shown(days)}")
+        snapshot, within = self._arena().snapshot(), float(min(days, _CALENDAR))
+        return self._forecasts(reading.due_within(snapshot, self._now(), self.policy, within))
 
     def _forecasts(self, due: Sequence[tuple[str, float, int]]) -> Forecasts:
         """With their records, as far as they are still there."""
@@ -160,13 +163,6 @@ class Keeper(Opened):
             if id_ in records
         ]
 
-    def audit(self) -> AuditTrail:
-        """What faded, came back, was forgotten or erased, oldest first: ids, never text."""
-        return [
-            AuditEntry(from_micros(line.at), line.action, line.id)
-            for line in self._store.audit(self.namespace)
-        ]
-
     # -- the life of a memory ----------------------------------------------------------------
 
     def reinforce(self, ids: str | Iterable[str], *, query: str | None = None) -> Memories:
@@ -176,7 +172,10 @@ class Keeper(Opened):
             query: what had been asked; with `Policy.sample_probes` it becomes a probe.
         """
         listed, now = check_ids(ids), self._now()
-        asked = None if query is None else check_text("query", query)
+        sampled = query is not None and self.policy.sample_probes > 0
+        asked = self._asked_for("query", query) if sampled else None
+        if query is not None:
+            self.limits.require("query", len(check_text("query", query)), limit="query")
         counted = self._modify(
             listed,
             lambda state: lifecycle.reinforced(state, now, self.policy),
@@ -213,14 +212,23 @@ class Keeper(Opened):
         """End a legal hold."""
         return self._modify(ids, lambda state: replace(state, held=False), "release")
 
-    def expire(self, ids: str | Iterable[str], at: datetime | None) -> Memories:
-        """Set when they fade in any case, pinned or not; None takes the end back."""
+    def expire(
+        self, ids: str | Iterable[str], at: datetime | None, *, seen: Iterable[Memory] = ()
+    ) -> Memories:
+        """Set when they fade in any case, pinned or not; None takes the end back.
+
+        Args:
+            seen: records as they were read; one whose end was set anew since then keeps that.
+        """
         end = None if at is None else to_micros(utc(at, "at"))
-        return self._modify(
-            ids,
-            lambda state: lifecycle.with_deadline(replace(state, expires_at=end), self.policy),
-            None,
-        )
+        was = {each.id: state_of(each).expires_at for each in _records("seen", seen)}
+
+        def ended(state: State) -> State:
+            if was.get(state.id, state.expires_at) != state.expires_at:
+                return state
+            return lifecycle.with_deadline(replace(state, expires_at=end), self.policy)
+
+        return self._modify(ids, ended, None)
 
     def restore(self, ids: str | Iterable[str]) -> Memories:
         """Bring back what has faded, expired or was forgotten; its clock starts again."""
@@ -240,41 +248,6 @@ class Keeper(Opened):
             listed, lambda state: lifecycle.forgotten(state, now), "forget", now=now
         )
 
-    def erase(self, ids: str | Iterable[str]) -> int:
-        """Remove at once and for good; returns how many were removed.
-
-        Raises:
-            NotFound, Held: nothing was removed.
-        """
-        listed = check_ids(ids)
-        if missing := set(listed) - {each.id for each in self._store.get(self.namespace, listed)}:
-            raise NotFound(sorted(missing))
-        if not listed:
-            return 0
-        return self._store.erase(self.namespace, listed, action="erase", now=self._now())
-
-    def erase_expired(self) -> int:
-        """Remove for good what has reached its set end and is not held; returns how many."""
-        now = self._now()
-        with self._store.together():  # a memory that is given a later end meanwhile stays
-            states = self._store.states(self.namespace, self._store.select(self.namespace))
-            ended = [
-                each.id
-                for each in states
-                if each.expires_at is not None and each.expires_at <= now and not each.held
-            ]
-            if not ended:
-                return 0
-            return self._store.erase(self.namespace, ended, action="erase", now=now)
-
-    def erase_all(self) -> int:
-        """Remove everything of this namespace and nothing else; returns how many memories."""
-        now = self._now()
-        with self._store.together():
-            ids = self._store.select(self.namespace)
-            self._store.clear_probes(self.namespace)
-            return self._store.erase(self.namespace, ids, action="erase", now=now) if ids else 0
-
     def link(self, a: str, b: str, *, weight: float = 1.0) -> None:
         """Join two memories: `weight` in (0, 1] of the activation passes between them."""
         check_label("id", a)
@@ -291,12 +264,25 @@ class Keeper(Opened):
         self._store.link(self.namespace, check_label("id", a), check_label("id", b), None)
 
     def prune(self, *, dry_run: bool = False) -> Pruned:
-        """The daily pass, now: hide what has faded, let go what was hidden long enough."""
+        """The daily pass, now: hide what has faded, let go what was hidden long enough.
+
+        Raises:
+            StoreBusy: somebody else's pass of this namespace took longer than ten seconds.
+        """
         now = self._now()
         act = daily.preview if dry_run else daily.run
         return act(self._store, self._arena(), self.policy, now)
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _asked_for(self, name: str, question: object) -> str:
+        """A question to be kept, as the guards let it in."""
+        draft = Draft(text=check_text(name, question))
+        self.limits.require(name, len(draft.text), limit="query")
+        try:
+            return guarded(draft, self._guards).text
+        except Refused as error:
+            raise Refused(name, error.kind) from None
 
     def _beside(self, ns: Namespace) -> Self:
         """The bank of a namespace of this file: this one, or a sibling."""
@@ -366,3 +352,11 @@ class Keeper(Opened):
         self._run_daily_pass(when)
         edited = [id_ for id_ in listed if done.get(id_, [])[-1:] == [action or ""]]
         return self._store.get(self.namespace, edited)
+
+
+def _records(name: str, given: Iterable[Memory]) -> Sequence[Memory]:
+    """Records that a caller kept, checked."""
+    listed = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(each, Memory) for each in listed):
+        raise InvalidInput(name, "must be memories as they were read")
+    return listed

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ebbmem import asking, cues, slots
 from ebbmem.asking import Vocabulary
+from ebbmem.checks import shown
 from ebbmem.cues import Cues
 from ebbmem.errors import InvalidInput
 from ebbmem.slots import Wording
@@ -49,5 +50,5 @@ def check_languages(given: Iterable[Language]) -> tuple[Language, ...]:
         raise InvalidInput("languages", "must hold one at least")
     for each in listed:
         if not isinstance(each, Language):
-            raise InvalidInput("languages", f"must hold Language values, not {each!r}")
+            raise InvalidInput("languages", f"must hold Language values, not {shown(each)}")
     return listed

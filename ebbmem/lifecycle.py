@@ -109,8 +109,12 @@ def with_deadline(state: State, policy: Policy) -> State:
 
 
 def spaced(last: int | None, now: int, policy: Policy) -> bool:
-    """Whether something may count again after `last`: at most once an interval of `spacing`."""
-    return last is None or now - last >= micros(policy.spacing)
+    """Whether something may count again after `last`: at most once an interval of `spacing`.
+
+    Without spacing everything counts: who waited for the file may come after who looked later.
+    """
+    every = micros(policy.spacing)
+    return not every or last is None or now - last >= every
 
 
 def reinforced(state: State, now: int, policy: Policy) -> State:

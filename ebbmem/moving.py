@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self, TextIO
 
 from ebbmem import exchange, intake
+from ebbmem.checks import check_path
 from ebbmem.clock import from_micros
 from ebbmem.errors import ExchangeError, InvalidInput, UnknownCategory
+from ebbmem.exchange_lines import plain_lines
+from ebbmem.importers import Problems
 from ebbmem.intake import Progress
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
@@ -23,7 +27,15 @@ class Mover(Writer):
     """The part of `MemoryBank` that moves whole namespaces and files."""
 
     def export_jsonl(self, file: str | Path | TextIO) -> int:
-        """Every memory, hidden ones too, as versioned JSON Lines; returns how many."""
+        """Everything that is kept about this namespace, as versioned JSON Lines.
+
+        Memories with their state, hidden ones too, links, probes and their history, days of
+        use, the policy, the audit trail; not the vectors, which follow from the texts. What was
+        exported is the caller's to keep and to remove.
+
+        Returns:
+            How many memories.
+        """
         links = self._store.links(self.namespace)
         memories = self.list(include_faded=True, include_superseded=True)
         ids = {memory.id for memory in memories}
@@ -31,6 +43,13 @@ class Mover(Writer):
             namespace=self.namespace,
             exported_at=from_micros(self._now()),
             links=tuple(link for link in links if link[0] in ids and link[1] in ids),
+            beside=tuple(
+                plain_lines(
+                    self._store.probes(self.namespace),
+                    self._store.runs(self.namespace),
+                    self._store.audit(self.namespace),
+                )
+            ),
             active_days=self._arena().active_days,
             policy=self.policy.to_json(),
         )
@@ -56,19 +75,48 @@ class Mover(Writer):
         Raises:
             ExchangeError: naming every bad line; nothing was written.
         """
-        batches = _chosen(exchange.read_file(file, format=format), only)
+        batches = _chosen(self._held(file, format), only)
         targets = [self if len(batches) == 1 else self._below(each.name) for each in batches]
         before = [target.policy for target in targets]
         try:
             for target, batch in zip(targets, batches, strict=True):
                 if target._store.info(target.namespace) is None:
-                    target.policy = _policy_of(batch) or target.policy
+                    chosen = _policy_of(batch) or target.policy
+                    target.policy = chosen.as_strict_as(target.policy)
                 target._require_categories(batch, str(file))
-            return self._take(targets, batches, progress)
+            kept = [
+                target._let_in(batch, str(file))
+                for target, batch in zip(targets, batches, strict=True)
+            ]
+            return self._take(targets, kept, progress)
         except BaseException:
             for target, policy in zip(targets, before, strict=True):
                 target.policy = policy
             raise
+
+    def _held(self, file: str | Path | TextIO, format: str) -> list[exchange.Batch]:
+        """What a file holds, each item small enough to be kept."""
+        batches = exchange.read_file(file, format=format, limits=self.limits)
+        problems = Problems(str(file))
+        for batch in batches:
+            for line, item in zip(batch.lines, batch.items, strict=True):
+                with problems.at(line):
+                    self.limits.check_item(item)
+        problems.finish()
+        return batches
+
+    def _let_in(self, batch: exchange.Batch, file: str) -> exchange.Batch:
+        """What the guards make of it; every line that one refuses is named."""
+        problems, kept = Problems(file), []
+        for line, item in zip(batch.lines, batch.items, strict=True):
+            with problems.at(line):
+                kept.append(self._guarded(item))
+        probes = []
+        for question, ids, line in batch.probes:
+            with problems.at(line):
+                probes.append((self._asked_for("question", question), ids, line))
+        problems.finish()
+        return replace(batch, items=tuple(kept), probes=tuple(probes))
 
     def _take(
         self, targets: Sequence[Self], batches: Sequence[exchange.Batch], progress: Progress | None
@@ -89,7 +137,7 @@ class Mover(Writer):
         with self._store.together():
             added = [add() for add in adding]
             for target, batch, each in zip(targets, batches, added, strict=True):
-                target._link_all(batch, each)
+                target._connect(batch, each, now)
         for target, each, entries in zip(targets, added, made, strict=True):
             target._settled(each, entries, now)
         return {
@@ -109,22 +157,30 @@ class Mover(Writer):
         ]
         if problems:
             raise ExchangeError(file, problems)
-        intake.checked(batch.items, self.policy)
+        intake.checked(batch.items, self.policy, self.limits)
 
-    def _link_all(self, batch: exchange.Batch, added: Sequence[Added]) -> None:
-        """Links between items, which may have been here already under another id."""
+    def _connect(self, batch: exchange.Batch, added: Sequence[Added], now: int) -> None:
+        """Links and probes of items, which may have been here already under another id."""
         called = {item.id: each.id for item, each in zip(batch.items, added, strict=True)}
         for a, b, weight in batch.links:
-            self._store.link(self.namespace, called[a], called[b], weight)
+            if called[a] != called[b]:  # two that say the same once their secrets are masked
+                self._store.link(self.namespace, called[a], called[b], weight)
+        for question, ids, _ in batch.probes:
+            named = list(dict.fromkeys(called[id_] for id_ in ids))
+            self._store.put_probe(self.namespace, question, named, now=now)
 
     def reembed(self, embedder: object, *, progress: Progress | None = None) -> int:
         """Give the whole file vectors of another embedder; resumable; returns how many."""
         return self._engine.reembed(embedder, progress)
 
     def backup(self, file: str | Path) -> Path:
-        """A consistent copy of the whole file, made while others use it."""
-        self._store.backup(str(file))
-        return Path(file)
+        """A consistent copy of the whole file, made while others use it.
+
+        What is erased later stays in the copy, which is the caller's to remove.
+        """
+        path = Path(check_path(file))
+        self._store.backup(str(path))
+        return path
 
     def diagnose(self) -> dict[str, object]:
         """The health of the file: engine, schema, integrity, sizes; see `ebbmem doctor`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn, Self
@@ -12,11 +13,13 @@ from ebbmem.checks import check_namespace, check_path
 from ebbmem.clock import Clock, micros, read_clock, utc_now
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Engine
-from ebbmem.errors import InvalidInput
+from ebbmem.errors import InvalidInput, StoreUnreadable
+from ebbmem.guards import Guard, built_in, check_guards
 from ebbmem.languages import LANGUAGES, Language, check_languages
+from ebbmem.limits import DEFAULTS, Limits, check_limits
 from ebbmem.policy import Policy
 from ebbmem.records import Namespace
-from ebbmem.store import State
+from ebbmem.store import Durability, State
 
 __all__ = ["Opened"]
 
@@ -47,6 +50,9 @@ class Opened:
         clock: Clock = utc_now,
         maintain: bool = True,
         languages: Iterable[Language] = LANGUAGES,
+        limits: Limits = DEFAULTS,
+        guard: Guard | Iterable[Guard] = (),
+        durability: Durability = "normal",
     ) -> Self:
         """Open a namespace of a file, which is created if it does not exist.
 
@@ -59,6 +65,11 @@ class Opened:
             policy: None is the one this namespace was last opened with, else `Policy()`.
             maintain: False leaves the daily pass to `prune()`.
             languages: what texts are read with; not stored, so give it again on opening.
+            limits: how much is taken at once, by all banks of this opening; not stored.
+            guard: what looks at each text before it is embedded or written, one or several,
+                for all banks of this opening; not stored. See `ebbmem.guards`.
+            durability: "normal" keeps every commit when the process dies, and may lose the last
+                ones when the power fails; "full" waits for the disk at each. Not stored.
 
         Raises:
             InvalidInput: a blank namespace; nothing was opened.
@@ -70,7 +81,14 @@ class Opened:
         if not (policy is None or isinstance(policy, Policy)):
             raise InvalidInput("policy", f"must be a Policy, not {type(policy).__name__}")
         read_clock(clock)
-        engine = Engine(path, embedder, check_languages(languages))
+        engine = Engine(
+            path,
+            embedder,
+            check_languages(languages),
+            check_limits(limits),
+            check_guards(guard),
+            durability,
+        )
         try:
             return cls._at(engine, ns, policy, clock, maintain=maintain)
         except BaseException:
@@ -92,8 +110,8 @@ class Opened:
         info = engine.store.info(ns)
         if info is None:
             chosen = policy or new or Policy()
-        else:  # what was stored need not be readable where it is not asked for
-            chosen = (policy or Policy.from_json(info.policy)).knowing(info.policy)
+        else:
+            chosen = _chosen(policy, info.policy, engine.store.path)
         bank = cls(engine, ns, chosen, clock, maintain=maintain)
         now = bank._now()
         stored = None if info is None else info.policy
@@ -148,9 +166,19 @@ class Opened:
         return self._clock
 
     @property
+    def limits(self) -> Limits:
+        """How much this bank and its siblings take at once."""
+        return self._engine.limits
+
+    @property
     def fingerprint(self) -> Fingerprint:
         """Of the embedder in use."""
         return self._engine.fingerprint
+
+    @property
+    def _guards(self) -> tuple[Guard, ...]:
+        """The caller's, then what the policy asks for, which has the last word."""
+        return (*self._engine.guards, *built_in(self.policy))
 
     def _now(self) -> int:
         return read_clock(self._clock)
@@ -187,6 +215,23 @@ class Opened:
         every = micros(self.policy.prune_every)
         if not self._maintain or self._pass_due - every <= now < self._pass_due:
             return  # a clock that went back does not put the pass off
+        info = self._store.info(self.namespace)
+        last = None if info is None else info.pruned_at
         self._pass_due = now + every
-        if self._store.mark_pruned(self.namespace, now, unless_after=now - every):
-            daily.run(self._store, self._arena(), self.policy, now)
+        if info is None or (last is not None and now - every < last <= now):
+            return  # nothing is kept here, or another came first
+        if not daily.run_if_free(self._store, self._arena(), self.policy, now):
+            self._pass_due = now + daily.AGAIN  # they may yet fail
+
+
+def _chosen(given: Policy | None, stored: str, path: str) -> Policy:
+    """The policy of a namespace that has one, which need not be readable where another is given."""
+    try:
+        sound = isinstance(json.loads(stored), dict)
+    except (RecursionError, ValueError):
+        sound = False
+    if not sound and given is None:
+        reason = "the policy of this namespace is damaged; open it with one, or `ebbmem repair` it"
+        raise StoreUnreadable(path, reason)
+    chosen = given or Policy.from_json(stored)
+    return chosen.knowing(stored) if sound else chosen

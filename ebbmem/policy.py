@@ -19,6 +19,7 @@ from ebbmem.checks import (
     check_fraction,
     check_whole,
     is_number,
+    shown,
 )
 from ebbmem.decay import DecayModel, EbbinghausDecay, PowerDecay
 from ebbmem.errors import InvalidInput, UnknownCategory
@@ -63,6 +64,13 @@ class Policy:
         sample_probes: how many of the questions named to `reinforce` are kept, the last ones,
             to watch over recall; 0 keeps none, because they are private text.
         link_similarity: cosine from which two memories are neighbours in the graph.
+        source_share: of the places of an answer, how many one source of what tools read may fill,
+            in (0, 1], at least one place; 1 sets no limit. See `ebbmem.budget`.
+        secrets: what becomes of keys, passwords, card numbers in what is to be kept: "keep" them,
+            "mask" them, or "refuse" the text; see `ebbmem.guards.secrets`. What is asked for is
+            masked unless they are kept.
+        instructions: "label" what gives orders to a model, so that a prompt can say so, or
+            "keep" it like anything else; see `ebbmem.guards.instructions`.
         salience: text -> [0, 1] in place of the built-in estimate; not stored with the
             namespace, so give it again on opening.
     """
@@ -88,6 +96,9 @@ class Policy:
     min_similarity: float | None = None
     sample_probes: int = 0
     link_similarity: float = 0.4
+    source_share: float = 0.5
+    secrets: Literal["keep", "mask", "refuse"] = "keep"
+    instructions: Literal["keep", "label"] = "label"
     salience: Callable[[str], float] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -98,25 +109,33 @@ class Policy:
             raise InvalidInput("importance_damping", "must be under 1, or nothing would fade")
         for name in ("recall_gain", "strength_cap"):
             if not is_number(getattr(self, name)):
-                raise InvalidInput(name, f"must be a number, not {getattr(self, name)!r}")
+                raise InvalidInput(name, f"must be a number, not {shown(getattr(self, name))}")
         if not 1e-6 <= self.fade_below < self.strength_cap:
             raise InvalidInput(
-                "fade_below", f"must lie between 1e-6 and the cap, not {self.fade_below}"
+                "fade_below", f"must lie between 1e-6 and the cap, not {shown(self.fade_below)}"
             )
         if not 0.0 <= self.recall_gain <= 100.0:
-            raise InvalidInput("recall_gain", f"must lie in [0, 100], not {self.recall_gain}")
+            raise InvalidInput(
+                "recall_gain", f"must lie in [0, 100], not {shown(self.recall_gain)}"
+            )
         for name in ("purge_after", "prune_every", "spacing"):
             value = getattr(self, name)
             if not isinstance(value, timedelta) or value < timedelta(0):
-                raise InvalidInput(name, f"must be a timedelta of zero or more, not {value!r}")
+                raise InvalidInput(
+                    name, f"must be a timedelta of zero or more, not {_named(value)}"
+                )
         for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InvalidInput(name, f"must be one of {allowed}, not {getattr(self, name)!r}")
+            if (value := getattr(self, name)) not in allowed:
+                raise InvalidInput(name, f"must be one of {allowed}, not {_named(value)}")
         if self.salience is not None and not callable(self.salience):
-            raise InvalidInput("salience", f"must be a function, not {self.salience!r}")
+            raise InvalidInput("salience", f"must be a function, not {shown(self.salience)}")
         if not isinstance(self.curve, DecayModel):
             raise InvalidInput("curve", f"must be a DecayModel, not {type(self.curve).__name__}")
         check_cosine("link_similarity", self.link_similarity)
+        if check_fraction("source_share", self.source_share) == 0.0:
+            raise InvalidInput(
+                "source_share", "must be over 0, or nothing a tool read would be found"
+            )
         check_flag("current_first", self.current_first)
         check_whole("sample_probes", self.sample_probes)
         if self.max_memories is not None:
@@ -207,6 +226,14 @@ class Policy:
         missing = [each for each in stored if each.name not in self.known]
         return self.with_categories(missing) if missing else self
 
+    def as_strict_as(self, other: Policy) -> Self:
+        """The same policy, letting in nothing that `other` keeps out."""
+        stricter = {
+            name: max(getattr(self, name), getattr(other, name), key=_CHOICES[name].index)
+            for name in ("secrets", "instructions")
+        }
+        return replace(self, **stricter)
+
     def _repr_html_(self) -> str:
         return notebook.policy_html(self)
 
@@ -219,6 +246,8 @@ _CHOICES = {
     "timeline": ("wall", "active"),
     "on_fade": ("hide", "erase"),
     "ranking": ("bonus", "product"),
+    "secrets": ("keep", "mask", "refuse"),  # the stricter the later, of this and the next
+    "instructions": ("keep", "label"),
 }
 
 
@@ -237,7 +266,7 @@ def _stored_curve(_: str, value: object) -> DecayModel:
     if not isinstance(value, str) or value not in _CURVES:
         raise InvalidInput(
             "policy",
-            f"of this namespace uses the curve {value!r}, which is not built in; "
+            f"of this namespace uses the curve {_named(value)}, which is not built in; "
             "open it with the policy that has it",
         )
     return _CURVES[value]
@@ -275,6 +304,11 @@ _READERS: dict[str, Callable[[str, object], Any]] = {
 }
 
 
+def _named(value: object) -> str:
+    """What was given, as far as it can be told: a name or a span as it is."""
+    return repr(value)[:80] if isinstance(value, str | timedelta) else shown(value)
+
+
 def _merged(given: Mapping[str, Category] | Iterable[Category]) -> Mapping[str, Category]:
     listed = given.values() if isinstance(given, Mapping) else given
     if isinstance(listed, str) or not isinstance(listed, Iterable):
@@ -282,6 +316,6 @@ def _merged(given: Mapping[str, Category] | Iterable[Category]) -> Mapping[str, 
     merged = dict(CATEGORIES)
     for each in listed:
         if not isinstance(each, Category):
-            raise InvalidInput("categories", f"must hold Category values, not {each!r}")
+            raise InvalidInput("categories", f"must hold Category values, not {_named(each)}")
         merged[each.name] = each
     return merged

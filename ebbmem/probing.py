@@ -9,7 +9,7 @@ import numpy as np
 
 from ebbmem import census, reading
 from ebbmem.advice import advise
-from ebbmem.checks import check_ids, check_text, check_whole
+from ebbmem.checks import check_ids, check_whole
 from ebbmem.clock import from_micros
 from ebbmem.errors import InvalidInput
 from ebbmem.finding import Ranking
@@ -38,7 +38,8 @@ class Prober(Mover):
         Raises:
             InvalidInput, NotFound: nothing was written.
         """
-        asked, ids = check_text("question", question), check_ids(expected_ids, "expected_ids")
+        asked = self._asked_for("question", question)
+        ids = check_ids(expected_ids, "expected_ids")
         if not ids:
             raise InvalidInput("expected_ids", "names no memory, and a probe must expect one")
         now = self._now()
@@ -53,6 +54,7 @@ class Prober(Mover):
         """Take a probe out for good; its runs stay in the history."""
         if not self._store.drop_probe(self.namespace, check_whole("number", number)):
             raise InvalidInput("number", f"is {number}, and there is no such probe")
+        self._store.sweep()
 
     def probe_history(self) -> ProbeRuns:
         """What `probe` measured so far, oldest first."""

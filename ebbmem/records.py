@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 from ebbmem.checks import (
+    check_choice,
     check_flag,
     check_fraction,
     check_ids,
@@ -17,6 +18,7 @@ from ebbmem.checks import (
     check_text,
     check_whole,
     is_number,
+    shown,
 )
 from ebbmem.clock import utc
 from ebbmem.errors import InvalidInput
@@ -24,6 +26,7 @@ from ebbmem.errors import InvalidInput
 __all__ = [
     "CATEGORIES",
     "CHECKS",
+    "TRUSTS",
     "Category",
     "Draft",
     "Memories",
@@ -34,6 +37,7 @@ __all__ = [
     "Recollection",
     "Status",
     "Step",
+    "Trust",
     "check_fading",
     "check_succession",
 ]
@@ -41,6 +45,10 @@ __all__ = [
 Namespace = tuple[str, ...]
 Metadata = Mapping[str, Any]
 Status = Literal["active", "faded"]
+Trust = Literal["user", "assistant", "import", "tool"]
+"""Where a text comes from: a person or the program itself, a model, a foreign file, a tool."""
+TRUSTS: tuple[Trust, ...] = get_args(Trust)
+"""Most trusted first. Somebody chose a file once; what a tool reads anybody may have written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +68,12 @@ class Category:
     def __post_init__(self) -> None:
         check_label("category name", self.name)
         if not is_number(self.base_rate) or not 1e-4 <= self.base_rate <= 1e3:
-            raise InvalidInput("base_rate", f"must lie in [1e-4, 1e3], not {self.base_rate!r}")
-        if not isinstance(self.importance, tuple) or len(self.importance) != 2:
-            raise InvalidInput("importance", f"must be a pair (low, high), not {self.importance!r}")
-        low, high = self.importance
+            raise InvalidInput("base_rate", f"must lie in [1e-4, 1e3], not {shown(self.base_rate)}")
+        given: object = self.importance
+        if not isinstance(given, tuple) or len(given) != 2:
+            kind = type(given).__name__
+            raise InvalidInput("importance", f"must be a pair (low, high), not {kind}")
+        low, high = given
         check_fraction("importance low", low)
         check_fraction("importance high", high)
         if low > high:
@@ -105,23 +115,27 @@ class Draft:
         expires_at: when it fades in any case, pinned or not.
         key: names what it is about, such as "home": of one key only the newest is current.
         supersedes: ids of what it takes the place of.
+        trust: where it comes from; what a tool read is not what the user said.
+        label: what a guard found it to be, such as "instructions"; told with it in a prompt.
     """
 
-    text: str
+    text: str = field(repr=False)
     category: str = "fact"
     importance: float | None = None
     source: str | None = None
     position: int | None = None
-    speaker: str | None = None
+    speaker: str | None = field(default=None, repr=False)
     at: datetime | None = None
     pinned: bool = False
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict, repr=False)
     id: str | None = None
     keyed: bool = False
     searchable: bool = True
     expires_at: datetime | None = None
     key: str | None = None
     supersedes: tuple[str, ...] = ()
+    trust: Trust = "user"
+    label: str | None = None
 
     def __post_init__(self) -> None:
         for name, check in _DRAFT_CHECKS.items():
@@ -140,6 +154,7 @@ class Memory:
         key: what it is about, if that was named.
         superseded_at: when another record took its place; None while it is current.
         superseded_by: which that is; None also once that is forgotten.
+        trust, label: as those of a `Draft`.
     """
 
     id: str
@@ -164,6 +179,8 @@ class Memory:
     key: str | None = None
     superseded_at: datetime | None = None
     superseded_by: str | None = None
+    trust: Trust = "user"
+    label: str | None = None
 
     def __post_init__(self) -> None:
         for name, check in CHECKS.items():
@@ -234,6 +251,8 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "key": _optional(check_label),
         "superseded_at": _optional(_time),
         "superseded_by": _optional(check_label),
+        "trust": lambda name, value: check_choice(name, value, TRUSTS),
+        "label": _optional(check_label),
     }
 )
 """What each field of a `Memory` must be: (name, value) -> the value to keep."""
@@ -256,6 +275,8 @@ _DRAFT_CHECKS: Mapping[str, Check] = {
             "searchable",
             "expires_at",
             "key",
+            "trust",
+            "label",
         )
     },
 }

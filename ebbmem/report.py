@@ -7,7 +7,6 @@ memories are untrusted, and escaped.
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -19,6 +18,7 @@ from ebbmem.display import age, excerpt, inert, size
 from ebbmem.errors import InvalidInput
 from ebbmem.records import Memory
 from ebbmem.results import Advice, Forecast, ProbeRun, Stats
+from ebbmem.whole import appearing
 
 __all__ = ["Curve", "Report", "page", "save"]
 
@@ -98,15 +98,8 @@ def save(text: str, path: str | Path, *, overwrite: bool = False) -> Path:
             "file", f"{path} already exists" if target.is_file() else f"{path} is no file"
         )
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", text=True)
-        try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(name, target)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with appearing(target) as partial:
+            partial.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InvalidInput("file", f"{path} cannot be written: {error.strerror}") from error
     return target

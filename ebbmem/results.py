@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -13,8 +13,10 @@ from ebbmem.records import Memory, Namespace, Recollection
 __all__ = [
     "Advice",
     "Advices",
+    "AuditCheck",
     "AuditEntry",
     "AuditTrail",
+    "Erased",
     "Explanation",
     "Forecast",
     "Forecasts",
@@ -65,12 +67,21 @@ class Explanation:
         reason: the same in a sentence, with the numbers that decided.
         rank: its place from 1, where it was ranked.
         recollection: its parts, where it was scored.
-        better: what took the places, best first, where it was outscored.
+        better: what took the places, best first, where it was outscored; of its own source,
+            where that fills its share of them.
         superseded_by: what took its place in life, where that is why it is left out.
     """
 
     id: str
-    outcome: Literal["recalled", "outscored", "not a candidate", "filtered", "faded", "superseded"]
+    outcome: Literal[
+        "recalled",
+        "outscored",
+        "over its share",
+        "not a candidate",
+        "filtered",
+        "faded",
+        "superseded",
+    ]
     reason: str
     rank: int | None = None
     recollection: Recollection | None = None
@@ -106,11 +117,69 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One thing that was done to one memory: ids and actions, never text."""
+    """One thing that was done to one memory: ids and actions, never text.
 
+    Attributes:
+        number: its place in the trail of the namespace, from 1.
+        hash: binds it to everything before it; see `MemoryBank.audit_verify`.
+    """
+
+    number: int
     at: datetime
     action: str
     id: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditCheck:
+    """Whether an audit trail is as it was written.
+
+    Attributes:
+        length: lines it has.
+        head: hash of the last one; kept elsewhere it finds a trail that was written anew.
+        fault_at: the first line that is not as it was written; None: all are.
+        reason: what is wrong with it.
+    """
+
+    length: int
+    head: str
+    fault_at: int | None = None
+    reason: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.fault_at is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """The receipt of an erasure, without content; as long as what was removed, and a number.
+
+    Attributes:
+        ids: of the memories that were removed.
+        held: ids that had come to their end and stay because they are under legal hold.
+        head: hash of the last line of the audit trail, which these removals are part of.
+        complete: no byte of them is left in any file of the store. False: somebody was reading
+            an older state of it; the next write, or closing, goes on with it.
+    """
+
+    namespace: Namespace
+    at: datetime
+    ids: tuple[str, ...]
+    held: tuple[str, ...] = ()
+    head: str
+    complete: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __int__(self) -> int:
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +192,7 @@ class Probe:
     """
 
     number: int
-    question: str
+    question: str = field(repr=False)
     expected: tuple[str, ...]
     kind: Literal["given", "sampled"]
     added_at: datetime
@@ -203,7 +272,8 @@ class Stats:
         histogram: active ones by strength, in ten equal bins of [0, `histogram_top`].
         histogram_top: the cap of the policy; without one, the greatest strength.
         median_age: days, on the policy's timeline, since the active ones were said.
-        bytes_on_disk: of the whole file, its log included.
+        bytes_on_disk: of its texts, metadata and vectors; how large the file is, with all that
+            others keep in it, `MemoryBank.diagnose` says.
         bytes_in_memory: of the arrays that answer for this namespace.
     """
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ebbmem import candidates
 from ebbmem.arena import Arena
+from ebbmem.budget import Budget
 from ebbmem.evidence import gathered, late_interaction, surroundings
 from ebbmem.finding import ByRow, Question, Ranking
 from ebbmem.graph import Edge, Reached, spread
@@ -47,6 +48,7 @@ def search(
     unrelated: float | None = None,
     allowed: Callable[[Snapshot], NDArray[np.bool_]] | None = None,
     include_faded: bool = False,
+    source_share: float = 1.0,
     weights: Weights | None = None,
 ) -> Ranking:
     """Rank one namespace for one question.
@@ -57,6 +59,7 @@ def search(
             from the namespace.
         allowed: the caller's filters: (n,) rows that they let through.
         include_faded: also what has faded.
+        source_share: of the k places, how many one source may fill; see `ebbmem.budget`.
         weights: in place of the fitted ones.
     """
     snapshot, postings = arena.view(question.terms)
@@ -89,13 +92,15 @@ def search(
         signals,
         {},
         {},
+        budget=Budget.of(snapshot, source_share),
     )
     if not candidate.any():
         return base
     ranking = _ranked(arena, base, question, dated, policy, k, background, weights)
     if policy.ranking == "product" or not policy.current_first:
-        return ranking
-    return with_current_first(ranking, question.now, postings, background)
+        return ranking.within_budget(k)
+    ranking = with_current_first(ranking, question.now, postings, background)
+    return ranking.within_budget(k)
 
 
 def _ranked(
@@ -132,12 +137,14 @@ def _ranked(
     if policy.ranking == "product":
         scores = scores * np.clip(evidence.strength, 0.0, 1.0)
     worth = dict(zip(ranked.tolist(), scores.tolist(), strict=True))
-    direct = {row: worth[row] for row in rows.tolist()}
+    # now, for what is beyond its share would raise the floor and carry into the graph
+    direct, left_out = _shared(base, {row: worth[row] for row in rows.tolist()}, k)
     floor = heapq.nlargest(k, direct.values())[-1] if len(direct) >= k else 0.0
     beside = _beside(snapshot, worth, direct, floor)
-    strong = [direct[row] for row in rows[base.related[rows]].tolist()]
+    strong = [score for row, score in direct.items() if base.related[row]]
     lacking = len(strong) < k  # only then what is merely similar may come by the graph
     reached = beside | _spread(
+        base,
         direct,
         floor,
         lambda active, floor: arena.edges(
@@ -147,7 +154,6 @@ def _ranked(
             unrelated=max(background, 0.0) if lacking else 1.0,
             floor=floor,
         ),
-        eligible,
         ceiling=min(strong, default=1.0),
     )
     return replace(
@@ -161,7 +167,19 @@ def _ranked(
             name: (weight, ByRow(ranked, values)) for name, (weight, values) in bonuses.items()
         },
         reached=reached,
+        left_out=left_out,
     )
+
+
+def _shared(
+    base: Ranking, scores: dict[int, float], places: int
+) -> tuple[dict[int, float], dict[int, float]]:
+    """What its source may bring into so many places, and what is beyond that."""
+    if base.budget is None:
+        return scores, {}
+    best = [row for row, _ in _ordered(base.snapshot, scores, {})]
+    over = {row: scores[row] for row in base.budget.over(best, places)}
+    return {row: score for row, score in scores.items() if row not in over}, over
 
 
 def _beside(snapshot: Snapshot, worth: Scores, direct: Scores, floor: float) -> dict[int, Reached]:
@@ -198,10 +216,10 @@ def _ordered(
 
 
 def _spread(
-    direct: Scores,
+    base: Ranking,
+    direct: dict[int, float],
     floor: float,
     edges_of: Callable[[Mapping[int, float], float], Mapping[int, Sequence[Edge]]],
-    eligible: NDArray[np.bool_],
     *,
     ceiling: float,
 ) -> dict[int, Reached]:
@@ -211,12 +229,13 @@ def _spread(
     seed; what is only similar takes no place from a hit that is related, so it stays under the
     `ceiling`.
     """
-    best = heapq.nsmallest(_SEEDS, direct, key=lambda row: (-direct[row], row))
+    seeding, _ = _shared(base, direct, _SEEDS)
+    best = heapq.nsmallest(_SEEDS, seeding, key=lambda row: (-direct[row], row))
     seeds = {row: direct[row] for row in best if direct[row] > 0.0}
 
     def visible(active: Mapping[int, float]) -> dict[int, list[Edge]]:
         return {
-            row: [edge for edge in edges if eligible[edge.to]]
+            row: [edge for edge in edges if base.eligible[edge.to]]
             for row, edges in edges_of(active, floor).items()
         }
 

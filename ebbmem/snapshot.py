@@ -29,9 +29,9 @@ class Snapshot:
 
     Instants are microseconds. `before` and `after` are the neighbours in the same source, -1
     where there is none; `marks` is what `ebbmem.currency` reads in a text, `holds` and `names`
-    what `ebbmem.asking` does, `length` counts words. `started` is the later of creation and
-    reinforcement, `reinforced` the last counted one or -1, `expires` the end that was set and
-    `superseded` when another took the place, or beyond all time.
+    what `ebbmem.asking` does, `length` counts words, `trust` is the place in `TRUSTS`. `started`
+    is the later of creation and reinforcement, `reinforced` the last counted one or -1, `expires`
+    the end that was set and `superseded` when another took the place, or beyond all time.
     `passage_start` has n + 1 entries; `spans` (p, 2) are character offsets. `ids` may have
     grown since; only the first n belong here. Rows of another `generation` are numbered anew.
     """
@@ -54,6 +54,7 @@ class Snapshot:
     expires: Ints
     superseded: Ints
     searchable: NDArray[np.bool_]
+    trust: NDArray[np.int8]
     held: NDArray[np.bool_]
     category: Ints
     source: Ints

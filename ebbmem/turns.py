@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import re
 import threading
 import uuid
 from collections import OrderedDict
@@ -23,7 +22,7 @@ from ebbmem.bank import MemoryBank
 from ebbmem.checks import check_label
 from ebbmem.context import CLOSING, OPENING
 from ebbmem.errors import InvalidInput, NotFound
-from ebbmem.records import Draft
+from ebbmem.records import Draft, Trust
 
 __all__ = [
     "Extract",
@@ -53,8 +52,8 @@ Extract: TypeAlias = Callable[[list[Any]], Any]
 """Messages of a turn -> drafts or texts to keep of it, or an awaitable of them."""
 
 SPEAKERS = {"human": "user", "ai": "assistant"}
+TRUSTS: dict[Role, Trust] = {"human": "user", "ai": "assistant"}
 _KEPT = {"turn": ("human", "ai"), "human": ("human",), "none": ()}
-_RECALLED = re.compile(f"{re.escape(OPENING)}.*?{re.escape(CLOSING)}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,11 @@ class Said:
 
 def without_recalled(text: str) -> str:
     """The text without recalled blocks: what was recalled is never stored again."""
-    kept = _RECALLED.sub("", text)
-    return kept if kept == text else kept.strip()
+    kept, done = [], 0
+    while (start := text.find(OPENING, done)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
+        kept.append(text[done:start])
+        done = end + len(CLOSING)
+    return text if not kept else "".join([*kept, text[done:]]).strip()
 
 
 def message_id(id: str | None) -> str | None:
@@ -115,6 +117,7 @@ def drafts_of(said: Sequence[Said], source: str | None, save: Save = "turn") -> 
             source=source,
             speaker=each.name or SPEAKERS[each.role],
             metadata={"role": each.role},
+            trust=TRUSTS[each.role],
         )
         for each in said
         if each.role in _KEPT[save] and each.text.strip()
@@ -195,7 +198,9 @@ def _known(bank: MemoryBank, base: str | None) -> bool:
 
 
 def _named(found: Any, base: str | None, source: str | None) -> list[Draft]:
-    drafts = [Draft(text=each) if isinstance(each, str) else each for each in found]
+    drafts = [  # a text is a model's wording of the turn; a draft says itself where it is from
+        Draft(text=each, trust="assistant") if isinstance(each, str) else each for each in found
+    ]
     return [
         replace(
             each,

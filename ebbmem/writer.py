@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from ebbmem import daily, intake, lifecycle
 from ebbmem.checks import (
+    check_choice,
     check_flag,
     check_fraction,
     check_ids,
@@ -22,9 +23,10 @@ from ebbmem.clock import day_of, from_micros
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.engine import Encoded
 from ebbmem.errors import Held, InvalidInput, NotFound
+from ebbmem.guards import CHANGEABLE, guarded, unlabelled
 from ebbmem.intake import Progress
 from ebbmem.keeper import Keeper
-from ebbmem.records import Draft, Memories, Memory, Metadata, Namespace
+from ebbmem.records import TRUSTS, Draft, Memories, Memory, Metadata, Namespace, Trust
 from ebbmem.store import Added, Entry, Passage, State
 
 __all__ = ["Writer"]
@@ -55,6 +57,8 @@ class Writer(Keeper):
         expires_at: datetime | None = None,
         key: str | None = None,
         supersedes: str | Iterable[str] = (),
+        trust: Trust = "user",
+        label: str | None = None,
     ) -> Memory:
         """Keep a text; see `Draft` for the arguments. The same text again is one record.
 
@@ -82,6 +86,8 @@ class Writer(Keeper):
             expires_at=expires_at,
             key=key,
             supersedes=supersedes,
+            trust=trust,
+            label=label,
         )
         return self.remember_many([draft])[0]
 
@@ -131,6 +137,8 @@ class Writer(Keeper):
         Args:
             drafts: what to keep, by namespace.
             erase: ids to remove for good, by namespace; one that is not there is passed over.
+                Their bytes leave the unused room of the file when it is closed, in the daily
+                pass or with the next `erase`, which is slower because it waits for that.
 
         Raises:
             InvalidInput, EmbeddingError, Held, StoreError: nothing was written.
@@ -170,10 +178,18 @@ class Writer(Keeper):
 
     def _checked(self, drafts: Iterable[Draft | Memory | str]) -> list[Draft | Memory]:
         """What can be kept, by a policy that knows what others registered meanwhile."""
-        items = intake.listed(drafts)
-        checked = self._knowing(lambda policy: intake.checked(items, policy))
+        items = intake.listed(drafts, self.limits)
+        given = self._knowing(lambda policy: intake.checked(items, policy, self.limits))
+        checked = [self._guarded(each) for each in given]
         self._require_superseded(checked)
         return checked
+
+    def _guarded(self, item: Draft | Memory) -> Draft | Memory:
+        """What the guards make of it; they may make it larger."""
+        kept = guarded(item, self._guards)
+        if kept is not item:
+            self.limits.check_item(kept)
+        return kept
 
     def _require_superseded(self, items: Sequence[Draft | Memory]) -> None:
         """Refuse to supersede what is not there, here or earlier in the batch, or itself."""
@@ -280,14 +296,23 @@ class Writer(Keeper):
         importance: float | None = None,
         speaker: str | None = None,
         metadata: Metadata | None = None,
+        trust: Trust | None = None,
     ) -> Memory:
         """Change what is given and keep the rest: creation, recall count, pin, hold.
+
+        Other words do not change where a record comes from: whoever stands for it now says so
+        by `trust`.
 
         Raises:
             InvalidInput, NotFound, Held, EmbeddingError: everything is as it was.
         """
         changes = self._changes(
-            text=text, category=category, importance=importance, speaker=speaker, metadata=metadata
+            text=text,
+            category=category,
+            importance=importance,
+            speaker=speaker,
+            metadata=metadata,
+            trust=trust,
         )
         while not self._revised(id, changes):
             pass  # somebody else changed the words meanwhile: look again
@@ -297,17 +322,32 @@ class Writer(Keeper):
     def _changes(self, **given: Any) -> dict[str, Any]:
         """The fields to change, checked."""
         checks: dict[str, Callable[[Any], Any]] = {
-            "text": lambda value: check_text("text", value),
+            "text": lambda value: self.limits.check_text(check_text("text", value)),
             "category": lambda name: self._knowing(lambda policy: policy.category(name).name),
             "importance": lambda value: check_fraction("importance", value),
             "speaker": lambda value: check_label("speaker", value),
-            "metadata": check_metadata,
+            "metadata": lambda value: self.limits.check_metadata(check_metadata(value)),
+            "trust": lambda value: check_choice("trust", value, TRUSTS),
         }
         return {name: checks[name](value) for name, value in given.items() if value is not None}
 
+    def _edited(self, old: Memory, changes: Mapping[str, Any]) -> Memory:
+        """A memory with these changes, as the guards let them in."""
+        new = replace(old, **changes)
+        if not any(name in changes for name in (*CHANGEABLE, "trust")):
+            return new
+        other = (new.text, new.trust) != (old.text, old.trust)
+        kept = self._guarded(unlabelled(new) if other else new)
+        return replace(new, **{name: getattr(kept, name) for name in CHANGEABLE})
+
     def _revised(self, id: str, changes: Mapping[str, Any]) -> bool:
         old = self.get(id, include_faded=True)
-        new = replace(old, **changes)
+        new = self._edited(old, changes)
+        changes = {
+            name: getattr(new, name)
+            for name in (*changes, *CHANGEABLE)
+            if name in changes or getattr(new, name) != getattr(old, name)
+        }
         if old.held and new.text != old.text:
             raise Held([id])
         words = (new.text, new.speaker)

@@ -14,9 +14,11 @@ from builders import OpenBank
 from ebbmem import MemoryBank
 from ebbmem.testing import ManualClock
 
-settings.register_profile("ci", deadline=None, derandomize=True)  # the same cases every time
-if "CI" in os.environ:
-    settings.load_profile("ci")
+settings.register_profile("same", deadline=None, derandomize=True)  # the same cases every time
+settings.register_profile("explore", deadline=None, max_examples=500)  # --hypothesis-profile
+settings.load_profile("same")
+
+os.environ.setdefault("EBBMEM_SQLITE", "sqlite3")  # what users have; .ci/run tries the other too
 
 
 @pytest.fixture

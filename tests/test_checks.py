@@ -200,7 +200,7 @@ def test_the_copy_is_deep() -> None:
         ({"a": b"x"}, "metadata.a"),
         ([("a", 1)], "metadata"),
     ],
-    ids=str,
+    ids=lambda each: each if isinstance(each, str) else None,
 )
 def test_what_json_cannot_hold_is_refused_by_its_path(value: object, path: str) -> None:
     with pytest.raises(InvalidInput) as caught:

@@ -20,11 +20,11 @@ pytest.importorskip("typer", reason="needs the extra cli")
 from ebbmem import Draft, __version__
 from ebbmem.bank import MemoryBank  # after the skip
 from ebbmem.cli.app import app
-from ebbmem.cli.doctor import wal_reset_affected
 from ebbmem.cli.output import program
 from ebbmem.cli.run import run
 from ebbmem.clock import utc_now
 from ebbmem.policy import Policy
+from ebbmem.store.driver import wal_reset_affected
 from ebbmem.testing import ManualClock
 
 HOSTILE = "[red]MARKER[/red] :smile: \x1b[31mred\x1b[0m \x9b5m \u202eabc"
@@ -217,7 +217,7 @@ def test_erase_removes_for_good(cli: Cli) -> None:
     cli.id("spaces")
     assert cli("erase", id_, "--yes") == "1 erased\n"
     assert "no memory" in cli.error("show", id_)
-    assert cli.json("erase", "--all", "--yes") == {"erased": 1}
+    assert cli.json("erase", "--all", "--yes")["erased"] == 1
 
 
 def test_erase_asks_and_takes_no_answer_for_no(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from builders import OpenBank
 from ebbmem import EbbinghausDecay, Policy
+from ebbmem.records import Namespace
+from ebbmem.store import Changes
 from ebbmem.testing import TableEmbedder
 
 EAGER = Policy(spacing=timedelta(0))
@@ -130,6 +133,30 @@ def test_two_banks_on_one_file_see_each_other_at_the_next_call(open_bank: OpenBa
     assert [each.id for each in two.list()] == [id_]
     two.erase(id_)
     assert one.list(include_faded=True) == one.recall("windmill") == []
+
+
+def test_what_another_bank_wrote_is_read_once_and_nothing_else_is(
+    open_bank: OpenBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = open_bank(), open_bank()
+    one.remember_many([f"word{number}" for number in range(100)])
+    two.list()
+    read: list[int] = []
+    changes = two._store.changes
+
+    def counted(ns: Namespace, since: int) -> Changes:
+        found = changes(ns, since)
+        read.append(len(found.rows))
+        return found
+
+    monkeypatch.setattr(two._store, "changes", counted)
+    assert len(two.recall("word7", reinforce=False)) == 1
+    assert read == [0]  # nothing new: one question, which finds nothing
+    one.remember("word of mouth", importance=0.5)
+    one.reinforce(one.recall("mouth")[0].memory.id)
+    assert len(two.recall("mouth", reinforce=False)) == 1
+    assert len(two.recall("mouth", reinforce=False)) == 1
+    assert read == [0, 1, 0]
 
 
 def test_a_sibling_in_the_same_namespace_sees_every_write(open_bank: OpenBank) -> None:

@@ -17,11 +17,11 @@ def test_it_erases_what_has_ended_and_says_how_many(
     bank = open_bank()
     for id_, end in {"a": AT + HOUR, "b": AT + HOUR, "c": AT + 2 * HOUR, "d": None}.items():
         bank.remember(f"tea {id_}", id=id_, expires_at=end)
-    assert bank.erase_expired() == 0
+    assert bank.erase_expired().count == 0
     clock.advance(HOUR)
-    assert bank.erase_expired() == 2
+    assert bank.erase_expired().count == 2
     assert [each.id for each in bank.list(include_faded=True)] == ["c", "d"]
-    assert bank.erase_expired() == 0
+    assert bank.erase_expired().count == 0
 
 
 def test_what_has_faded_without_a_set_end_stays_restorable(
@@ -31,7 +31,7 @@ def test_what_has_faded_without_a_set_end_stays_restorable(
     bank.remember("tea", id="a")
     clock.advance(days=365)
     bank.prune()
-    assert bank.erase_expired() == 0
+    assert bank.erase_expired().count == 0
     assert [each.status for each in bank.list(include_faded=True)] == ["faded"]
 
 
@@ -41,7 +41,7 @@ def test_pinned_ones_go_and_held_ones_stay(open_bank: OpenBank, clock: ManualClo
     bank.remember("milk", id="held", expires_at=AT + HOUR)
     bank.hold("held")
     clock.advance(HOUR)
-    assert bank.erase_expired() == 1
+    assert bank.erase_expired().count == 1
     assert [each.id for each in bank.list(include_faded=True)] == ["held"]
 
 
@@ -50,8 +50,8 @@ def test_other_namespaces_are_left_alone(open_bank: OpenBank, clock: ManualClock
     other = bank.at("u1", "below")
     other.remember("tea", id="a", expires_at=AT + HOUR)
     clock.advance(HOUR)
-    assert bank.erase_expired() == 0
-    assert other.erase_expired() == 1
+    assert bank.erase_expired().count == 0
+    assert other.erase_expired().count == 1
 
 
 def test_namespaces_where_all_has_faded_are_found_when_asked_for(

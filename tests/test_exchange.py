@@ -23,7 +23,7 @@ from ebbmem.records import Memory
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HEADER = {
     "format": "ebbmem",
-    "version": 2,
+    "version": 3,
     "namespace": ["alice"],
     "exported_at": NOW.isoformat(),
     "policy": None,
@@ -304,7 +304,7 @@ def test_no_problem_quotes_the_text_of_a_memory() -> None:
     ("changes", "reason"),
     [
         ({"format": "other"}, 'header must be an object with "format": "ebbmem"'),
-        ({"version": 3}, "version is 3, this ebbmem reads up to 2; upgrade ebbmem"),
+        ({"version": 4}, "version is 4, this ebbmem reads up to 3; upgrade ebbmem"),
         ({"version": True}, "version must be a whole number from 1"),
         ({"namespace": []}, "namespace must be a name or a tuple of names, not []"),
         ({"exported_at": "now"}, "exported_at is not an ISO 8601 time"),
@@ -450,6 +450,7 @@ def test_a_file_of_the_first_version_is_read_as_it_was_meant() -> None:
     for each in batch.items:
         assert isinstance(each, Memory)
         assert (each.keyed, each.searchable, each.expires_at) == (False, True, None)
+        assert (each.trust, each.label) == ("user", None)
     assert batch.links == (("m1", "m2", 0.5),)
 
 
@@ -471,11 +472,30 @@ def test_a_new_field_that_cannot_be_read_is_named_with_its_line(name: str, value
     assert reason.startswith(name)
 
 
-def test_what_goes_out_is_of_the_second_version_with_the_new_fields() -> None:
+def test_a_line_without_trust_is_of_a_version_that_knew_none() -> None:
+    value = json.loads(line(trust="tool", label="instructions"))
+    del value["trust"], value["label"]
+    [batch] = read(json.dumps(HEADER | {"version": 2}), json.dumps(value))
+    assert [(each.trust, each.label) for each in batch.items] == [("user", None)]
+
+
+@pytest.mark.parametrize("changes", [{"trust": "root"}, {"trust": None}, {"label": "a\nb"}])
+def test_trust_that_cannot_be_read_is_named_with_its_line(changes: dict[str, Any]) -> None:
+    [(number, reason)] = problems(json.dumps(HEADER), line(**changes))
+    assert number == 2
+    assert reason.startswith(next(iter(changes)))
+
+
+def test_trust_goes_out_and_comes_back_as_it_was() -> None:
+    [batch] = read(json.dumps(HEADER), line(trust="tool", label="instructions"))
+    assert [(each.trust, each.label) for each in batch.items] == [("tool", "instructions")]
+
+
+def test_what_goes_out_is_of_the_third_version_with_the_new_fields() -> None:
     end = NOW + timedelta(days=1)
     lines = exported(memory(keyed=True, searchable=False, expires_at=end)).splitlines()
     header, values = map(json.loads, lines)
-    assert header["version"] == 2
+    assert header["version"] == 3
     assert (values["keyed"], values["searchable"], values["expires_at"]) == (
         True,
         False,

@@ -128,6 +128,40 @@ def test_strength_fades_it_before_its_end_all_the_same(
     assert shown(bank) == set()
 
 
+# -- set by somebody else meanwhile --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [None, END + MOMENT])
+def test_an_end_that_was_set_anew_since_the_record_was_read_stays(
+    open_bank: OpenBank, other: datetime | None
+) -> None:
+    bank = open_bank()
+    read = bank.remember("the lighthouse", id="m1", expires_at=END)
+    same = bank.remember("the windmill", id="m2", expires_at=END)
+    bank.expire("m1", other)
+    later = END + timedelta(days=9)
+    moved = bank.expire(["m1", "m2"], later, seen=[read, same])
+    assert [each.expires_at for each in bank.list()] == [other, later]
+    assert [each.id for each in moved] == ["m2"]
+
+
+def test_an_end_is_set_where_nothing_is_said_to_have_been_seen(open_bank: OpenBank) -> None:
+    bank = open_bank()
+    other = bank.remember("the windmill", id="m2", expires_at=END)
+    bank.remember("the lighthouse", id="m1", expires_at=END)
+    bank.expire("m1", END + MOMENT, seen=[other])
+    assert bank.get("m1").expires_at == END + MOMENT
+
+
+@pytest.mark.parametrize("seen", ["m1", ["m1"], None, 7])
+def test_what_was_seen_must_be_memories(open_bank: OpenBank, seen: Any) -> None:
+    bank = open_bank()
+    bank.remember("the lighthouse", id="m1", expires_at=END)
+    with pytest.raises(InvalidInput, match="seen must be memories"):
+        bank.expire("m1", None, seen=seen)
+    assert bank.get("m1").expires_at == END
+
+
 # -- the pass ------------------------------------------------------------------------------------
 
 

@@ -72,6 +72,7 @@ def test_a_turn_keeps_its_id_speaker_place_and_time() -> None:
         source="session_1",
         position=0,
         at=datetime(2023, 5, 8, 13, 56, tzinfo=UTC),
+        trust="import",
     )
 
 
@@ -185,6 +186,7 @@ def test_an_observation_names_its_entity() -> None:
         source="Ann",
         position=1,
         metadata={"entity": "Ann", "entityType": "person"},
+        trust="import",
     )
 
 
@@ -195,6 +197,7 @@ def test_a_relation_becomes_the_sentence_it_states() -> None:
             text="Ann works at Acme",
             source="Ann",
             metadata={"from": "Ann", "relationType": "works at", "to": "Acme"},
+            trust="import",
         ),
     )
 
@@ -263,6 +266,7 @@ def test_a_mem0_memory_keeps_id_time_and_metadata(data: object) -> None:
                 text="Likes oolong tea",
                 at=datetime(2024, 7, 20, 8, 30, 36, 275141, tzinfo=UTC),
                 metadata={"category": "tea"},
+                trust="import",
             ),
         ),
     )

@@ -152,6 +152,14 @@ def test_without_spacing_every_reinforcement_counts() -> None:
     assert lifecycle.reinforced(once, T0, policy).recall_count == 2
 
 
+def test_without_spacing_a_use_counts_though_a_later_one_was_written_before_it() -> None:
+    policy = replace(WALL, spacing=timedelta(0))
+    later = lifecycle.reinforced(state(), T0 + 2, policy)
+    both = lifecycle.reinforced(later, T0 + 1, policy)
+    assert (both.recall_count, both.last_reinforced_at) == (2, T0 + 2)
+    assert lifecycle.said_again(state(created_at=T0 + 2), T0 + 1, policy).recall_count == 1
+
+
 def test_a_clock_that_was_set_back_does_not_turn_back_the_last_use() -> None:
     policy = replace(WALL, spacing=timedelta(0))
     used = lifecycle.reinforced(state(), T0 + DAY, policy)

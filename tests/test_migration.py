@@ -18,7 +18,7 @@ import pytest
 from builders import AT, OpenBank
 from ebbmem import MemoryBank, Policy, StoreError
 from ebbmem.clock import DAY, to_micros
-from ebbmem.store import SQLiteStore, connection
+from ebbmem.store import SQLiteStore, schema
 from ebbmem.store.schema import APPLICATION_ID, MIGRATIONS
 from ebbmem.testing import ManualClock, TableEmbedder
 
@@ -174,7 +174,7 @@ def test_a_migration_that_fails_leaves_the_first_schema(
     name, statements = MIGRATIONS[1]
     broken = (MIGRATIONS[0], (name, (*statements, "NO SUCH STATEMENT")))
     with monkeypatch.context() as patched:
-        patched.setattr(connection, "MIGRATIONS", broken)
+        patched.setattr(schema, "MIGRATIONS", broken)
         before = columns(first)
         with pytest.raises(StoreError):
             SQLiteStore(str(first))

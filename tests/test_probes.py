@@ -349,7 +349,7 @@ def test_erasing_everything_takes_probes_and_runs(bank: MemoryBank) -> None:
     for each in (bank, other):
         each.add_probe("tea?", "tea")
         each.probe()
-    assert bank.erase_all() == 3
+    assert bank.erase_all().count == 3
     assert (bank.probes(), bank.probe_history()) == ([], [])
     assert (len(other.probes()), len(other.probe_history())) == (1, 1)
 
@@ -357,7 +357,7 @@ def test_erasing_everything_takes_probes_and_runs(bank: MemoryBank) -> None:
 def test_erasing_everything_takes_runs_of_a_store_that_is_empty(bank: MemoryBank) -> None:
     bank.erase(list(TEXTS))
     bank.probe()
-    assert bank.erase_all() == 0
+    assert bank.erase_all().count == 0
     assert bank.probe_history() == []
 
 

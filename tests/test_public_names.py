@@ -13,6 +13,7 @@ NAMES = [
     "CATEGORIES",
     "Advice",
     "AsyncMemoryBank",
+    "AuditCheck",
     "AuditEntry",
     "Category",
     "Context",
@@ -21,6 +22,7 @@ NAMES = [
     "EbbinghausDecay",
     "EbbmemError",
     "EmbeddingError",
+    "Erased",
     "ExchangeError",
     "Explanation",
     "FingerprintMismatch",
@@ -28,6 +30,7 @@ NAMES = [
     "Held",
     "Imported",
     "InvalidInput",
+    "Limits",
     "Memory",
     "MemoryBank",
     "MissingExtra",
@@ -41,6 +44,7 @@ NAMES = [
     "Ranked",
     "Recollection",
     "Recollections",
+    "Refused",
     "SchemaTooNew",
     "Stats",
     "Step",
@@ -81,7 +85,7 @@ def test_every_module_lists_what_it_exports_sorted_and_has_it(module: str) -> No
 def test_every_error_is_one_of_ours() -> None:
     exported = [getattr(ebbmem, name) for name in ebbmem.__all__]
     errors = [each for each in exported if isinstance(each, type) and issubclass(each, Exception)]
-    assert len(errors) == 15
+    assert len(errors) == 16
     assert all(issubclass(each, ebbmem.EbbmemError) for each in errors)
 
 

@@ -152,6 +152,8 @@ BAD_VALUES: list[tuple[str, Any]] = [
     *(("key", bad) for bad in (7, "", "a\nb")),
     *(("superseded_at", bad) for bad in (0, "2026-01-01", datetime(2026, 1, 1))),
     *(("superseded_by", bad) for bad in (7, "", "a\nb")),
+    *(("trust", bad) for bad in (None, 7, "", "User", "root", ["user"])),
+    *(("label", bad) for bad in (7, "", "a\nb")),
 ]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import OpenBank
-from ebbmem import Draft, Memory, MemoryBank, Policy
+from ebbmem import Draft, FingerprintMismatch, Memory, MemoryBank, Policy
+from ebbmem.store.schema import MIGRATIONS
 from ebbmem.testing import HashingEmbedder, ManualClock, TableEmbedder
 
 WORDS = "tea milk cup rain sun harbour bread winter".split()
@@ -190,7 +194,7 @@ def test_it_fades_and_is_let_go_like_any_other(bank: MemoryBank, clock: ManualCl
 
 
 def test_it_is_erased(bank: MemoryBank) -> None:
-    assert bank.erase("quiet") == 1
+    assert bank.erase("quiet").count == 1
     assert bank.list(include_faded=True) == []
 
 
@@ -260,3 +264,28 @@ def test_a_chat_policy_hides_it_too(open_bank: OpenBank) -> None:
     bank = open_bank(policy=Policy.chat())
     bank.remember("green tea", **QUIET)
     assert found(bank, "green tea") == []
+
+
+def test_what_is_not_embedded_may_be_the_first_of_a_file(open_bank: OpenBank) -> None:
+    """The dimension of a foreign embedder is known by its first vector, whoever needs it."""
+    bank = open_bank(embedder=TableEmbedder({}, default=[1.0, 0.0]))
+    bank.beside("papers").rerank({"paper": 0.9})
+    other = bank.at("u2")
+    other.remember("tea")
+    assert str(bank.diagnose()["embedder"]).endswith("(2)")
+    assert [each.memory.text for each in other.recall("tea")] == ["tea"]
+    with pytest.raises(FingerprintMismatch):
+        open_bank(embedder=TableEmbedder({}, default=[1.0, 0.0, 0.0])).remember("milk")
+
+
+def test_a_file_that_never_learned_the_dimension_learns_it_from_its_vectors(
+    open_bank: OpenBank, file: Path
+) -> None:
+    bank = open_bank(embedder=TableEmbedder({}, default=[1.0, 0.0]))
+    bank.remember("tea")
+    bank.close()
+    [learn] = [step for step in MIGRATIONS[3][1] if str(step).startswith("UPDATE embedder")]
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("UPDATE embedder SET dimension = 0")
+        db.execute(str(learn))
+        assert db.execute("SELECT dimension, token_dimension FROM embedder").fetchall() == [(2, 0)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,12 +147,18 @@ def test_the_median_age_counts_days_of_the_timeline(
 # -- size ----------------------------------------------------------------------------------------
 
 
-def test_the_size_on_disk_is_that_of_the_file_and_its_log(open_bank: OpenBank, file: Path) -> None:
-    bank = open_bank()
+def test_the_size_on_disk_is_that_of_texts_metadata_and_vectors(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder=TableEmbedder({}, default=[1.0, 0.0, 0.0]))
+    bank.remember("茶", metadata={"x": 1})
+    assert bank.stats().bytes_on_disk == 3 + len('{"x": 1}') + 3 * 4  # UTF-8, JSON, float32
+
+
+def test_the_size_on_disk_does_not_tell_what_others_keep(open_bank: OpenBank) -> None:
+    bank = open_bank(embedder=TableEmbedder({}, default=[1.0, 0.0, 0.0]))
     bank.remember("tea")
-    log = file.with_name(f"{file.name}-wal")
-    assert log.stat().st_size > 0
-    assert bank.stats().bytes_on_disk == file.stat().st_size + log.stat().st_size
+    before = bank.stats()
+    bank.at("u2").remember_many(f"note {number}" for number in range(500))
+    assert bank.stats() == before
 
 
 def test_what_is_kept_in_memory_alone_takes_no_disk(open_bank: OpenBank) -> None:

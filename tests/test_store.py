@@ -28,7 +28,8 @@ from ebbmem.errors import (
     StoreReadOnly,
     StoreUnreadable,
 )
-from ebbmem.store import Entry, Passage, SQLiteStore, connection
+from ebbmem.store import Entry, Passage, SQLiteStore, connection, schema
+from ebbmem.store.driver import driver
 from ebbmem.store.schema import APPLICATION_ID, MIGRATIONS
 
 NS = ("alice",)
@@ -394,8 +395,9 @@ def test_a_file_that_another_process_makes_between_two_looks_is_not_foreign(
 
     connect = sqlite3.connect
     monkeypatch.setattr(
-        connection.sqlite3, "connect", lambda *args, **kw: connect(*args, **kw, factory=Slow)
+        driver("sqlite3").module, "connect", lambda *args, **kw: connect(*args, **kw, factory=Slow)
     )
+    monkeypatch.setenv("EBBMEM_SQLITE", "sqlite3")
     store = SQLiteStore(str(file))
     assert store.count() == 0
     for each in (store, *others):
@@ -413,7 +415,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
 ) -> None:
     before = dump(file)
     broken = (*MIGRATIONS, ("next", ("CREATE TABLE fresh (x) STRICT", "NO SUCH STATEMENT")))
-    monkeypatch.setattr(connection, "MIGRATIONS", broken)
+    monkeypatch.setattr(schema, "MIGRATIONS", broken)
     with pytest.raises(StoreError):
         SQLiteStore(str(file))
     assert dump(file) == before

@@ -83,7 +83,14 @@ def test_words_are_kept_with_speaker_source_and_id() -> None:
     named = Said("human", "tea", None, "Ana")
     assert drafts_of([H, TOOL, A, named], "t") == [
         Draft(text="hello", id="m1", source="t", speaker="user", metadata={"role": "human"}),
-        Draft(text="hi", id="m2", source="t", speaker="assistant", metadata={"role": "ai"}),
+        Draft(
+            text="hi",
+            id="m2",
+            source="t",
+            speaker="assistant",
+            metadata={"role": "ai"},
+            trust="assistant",
+        ),
         Draft(text="tea", source="t", speaker="Ana", metadata={"role": "human"}),
     ]
     assert [each.text for each in drafts_of([H, A], None, "human")] == ["hello"]
@@ -127,7 +134,7 @@ def test_a_turn_is_extracted_once_and_named_after_its_first_message(bank: Memory
     turn = [Said("human", "x", "m1", message="H"), Said("ai", "y", "m2", message="A")]
     made = turn_drafts(bank, turn, "t", save="turn", extract=extract)
     assert made == [
-        Draft(text="a fact", id="m1#0", source="t"),
+        Draft(text="a fact", id="m1#0", source="t", trust="assistant"),
         Draft(text="another", id="mine", source="elsewhere"),
     ]
     bank.remember_many(made)

@@ -163,7 +163,7 @@ def _make_private(folder: Path) -> None:
 _ORDER = (
     *("demo", "remember", "recall", "explain", "list", "show"),
     *("reinforce", "pin", "hold", "restore", "forget", "erase", "prune", "forecast", "stats"),
-    *("export", "import", "reembed", "backup", "doctor", "probe", "report", "bench"),
+    *("export", "import", "reembed", "backup", "doctor", "audit", "probe", "report", "bench"),
 )
 
 

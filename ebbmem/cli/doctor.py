@@ -9,8 +9,10 @@ from typing import Any
 import typer
 
 from ebbmem.cli.app import Shell, command
+from ebbmem.cli.output import program
+from ebbmem.store.driver import wal_reset_affected
 
-__all__ = ["doctor", "wal_reset_affected"]
+__all__ = ["doctor"]
 
 
 @command("doctor")
@@ -47,6 +49,11 @@ def _judge(found: dict[str, Any]) -> tuple[list[str], list[str]]:
         )
     if found.get("integrity") != "ok":
         faults.append(f"the file is damaged: {found.get('integrity')}")
+    if not found.get("swept", True):
+        notes.append(
+            "traces of what was removed may still be in the file; "
+            f"`{program()} prune` clears them once no other program reads it"
+        )
     path = Path(str(found.get("path", "")))
     if path.is_file():
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -54,17 +61,3 @@ def _judge(found: dict[str, Any]) -> tuple[list[str], list[str]]:
         if mode & 0o077:
             notes.append(f"other users may open the file: chmod 600 {path}")
     return notes, faults
-
-
-def wal_reset_affected(version: str) -> bool:
-    """Whether a SQLite has the WAL-reset bug: before 3.51.3, apart from two backports."""
-    try:
-        major, minor, patch = (int(each) for each in version.split(".")[:3])
-    except ValueError:
-        return False
-    if (major, minor) in _REPAIRED:
-        return patch < _REPAIRED[major, minor]
-    return (3, 7, 0) <= (major, minor, patch) < (3, 51, 3)
-
-
-_REPAIRED = {(3, 50): 7, (3, 44): 6}

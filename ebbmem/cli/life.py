@@ -104,11 +104,14 @@ def erase(
     ] = None,
     *,
     everything: Annotated[bool, typer.Option("--all", help="All of the namespace.")] = False,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="What has reached its set end.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove memories at once and for good."""
-    if bool(ids) == everything:
-        raise typer.BadParameter("name the memories to erase, or say --all")
+    if [bool(ids), everything, expired].count(True) != 1:
+        raise typer.BadParameter("name the memories to erase, or say --all or --expired")
     if shell.options.as_json and not yes:
         raise typer.BadParameter("with --json it cannot ask: add --yes")
     whose = "/".join(shell.namespace)
@@ -117,11 +120,26 @@ def erase(
         if not yes:
             for memory in (bank.get(each, include_faded=True) for each in named):
                 print(f"   {inert(memory.id)}  {excerpt(memory.text, width=40)}", file=sys.stderr)
-            what = "all memories" if everything else str(len(named))
+            whole = "all memories" if everything else "what has reached its end"
+            what = str(len(named)) if named else whole
             _confirm(f"Erase {what} of {inert(whose)} for good? [y/N] ")
-        count = bank.erase_all() if everything else bank.erase(named)
+        if named:
+            done = bank.erase(named)
+        else:
+            done = bank.erase_all() if everything else bank.erase_expired()
     out = shell.output
-    out.result({"erased": count}, lambda: out.line(f"{count} erased"))
+
+    def show() -> None:
+        out.line(f"{done.count} erased")
+        for id_ in done.held:
+            out.line(f"{id_} is under legal hold and stays", indent=3)
+        if not done.complete:
+            out.line(
+                "somebody is reading the file, so traces may stay in it until the next write",
+                style="yellow",
+            )
+
+    out.result({"erased": done.count, **plain(done)}, show)
 
 
 @command("prune")

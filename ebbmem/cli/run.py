@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from ebbmem.cli import (  # each adds its commands
+    audit,
     bench,
     bench_forgetting,
     bench_recall,
@@ -33,6 +34,7 @@ COMMANDS = (
     life,
     data,
     doctor,
+    audit,
     monitor,
     bench,
     bench_forgetting,

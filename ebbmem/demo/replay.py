@@ -324,7 +324,7 @@ def _forget_one(bank: MemoryBank, clock: ManualClock) -> Forgotten:
     before = _ask(bank, clock, _SECRET_QUESTION, (_SECRET,))
     [memory] = bank.forget(_SECRET)
     why_not = bank.explain(_SECRET_QUESTION, _SECRET)
-    erased = bank.erase(_SECRET)
+    erased = bank.erase(_SECRET).count
     left = any(each.id == _SECRET for each in bank.list(include_faded=True))
     return Forgotten(memory, before, why_not, erased, "something" if left else "nothing")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem.checks import check_label, is_number
+from ebbmem.checks import check_label, is_number, shown
 from ebbmem.errors import EmbeddingError, FingerprintMismatch, InvalidInput
 
 __all__ = ["Encoding", "Fingerprint", "TokenVectors", "encodings", "quantise"]
@@ -34,7 +34,7 @@ class Fingerprint:
         check_label("embedder name", self.name)
         limit = self.min_similarity
         if limit is not None and not (is_number(limit) and -1.0 <= limit <= 1.0):
-            raise InvalidInput("min_similarity", f"must lie in [-1, 1], not {limit!r}")
+            raise InvalidInput("min_similarity", f"must lie in [-1, 1], not {shown(limit)}")
 
     def __str__(self) -> str:
         return f"{self.name} ({self.dimension})" if self.dimension else self.name

@@ -191,8 +191,8 @@ ENGLISH = Wording(
     "settled on",
     past=r"\b(did|was|were|had|used to|before|earlier|previous(ly)?|former(ly)?|originally|first|"
     r"ago|after|when (did|was|were|had)|last (week|month|year|night|time|summer|winter|spring|"
-    r"fall|autumn)|yesterday|back then|at the time|in (19|20)\d\d|history|over time|has .* ever|"
-    r"have .* ever|how long|how many times|since when)\b",
+    r"fall|autumn)|yesterday|back then|at the time|in (19|20)\d\d|history|over time|"
+    r"has .{0,80} ever|have .{0,80} ever|how long|how many times|since when)\b",
     present=r"\b(now|currently|nowadays|these days|at the moment|at present|today|still|latest|"
     r"most recent|up to date|current)\b",
     several=r"\b(what|which|whose) (?:[a-z'-]+ ){0,2}?(?:kinds?|types?|sorts?) of\b|"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ebbmem.store.base import (
     Added,
+    AuditFault,
     AuditLine,
+    AuditState,
     Change,
     Changes,
     Entry,
@@ -14,14 +16,18 @@ from ebbmem.store.base import (
     State,
     state_of,
 )
+from ebbmem.store.connection import Durability
 from ebbmem.store.probes import ProbeLine, RunLine
 from ebbmem.store.sqlite import SQLiteStore
 
 __all__ = [
     "Added",
+    "AuditFault",
     "AuditLine",
+    "AuditState",
     "Change",
     "Changes",
+    "Durability",
     "Entry",
     "MemoryStore",
     "NamespaceInfo",

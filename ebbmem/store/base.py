@@ -15,12 +15,14 @@ from typing import Any, Protocol
 
 from ebbmem.clock import to_micros
 from ebbmem.embedding.base import Encoding, Fingerprint
-from ebbmem.records import Draft, Memory, Namespace, Status
+from ebbmem.records import Draft, Memory, Namespace, Status, Trust
 from ebbmem.store.probes import ProbeStore
 
 __all__ = [
     "Added",
+    "AuditFault",
     "AuditLine",
+    "AuditState",
     "Change",
     "Changes",
     "Content",
@@ -127,6 +129,7 @@ class Content:
     speaker: str | None
     passages: tuple[Passage, ...]
     searchable: bool = True
+    trust: Trust = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +164,33 @@ class NamespaceInfo:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """One thing that was done to one memory: ids and actions, never text."""
+    """One thing that was done to one memory: ids and actions, never text; see audit.py.
 
+    `number` counts from 1 in its namespace; `hash` binds it to everything before.
+    """
+
+    number: int
     at: int
     action: str
     id: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFault:
+    """The first line of a trail that is not as it was written."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditState:
+    """How long a trail is, its last hash, and what is wrong with it if anything is."""
+
+    length: int
+    head: bytes
+    fault: AuditFault | None
 
 
 Edit = Callable[[State], State]
@@ -205,6 +230,24 @@ class MemoryStore(ProbeStore, Protocol):
         """Writes inside it are one transaction."""
         ...
 
+    def sweep(self) -> bool:
+        """Clear what was removed from every byte of the files, after the transaction.
+
+        What was removed are erased and purged memories, replaced texts, vectors and probes.
+
+        Returns:
+            False while somebody reads an older state; the next write or closing goes on.
+        """
+        ...
+
+    def is_swept(self) -> bool:
+        """Whether nothing of what was removed so far is left in the files."""
+        ...
+
+    def clear_days(self, ns: Namespace) -> None:
+        """Forget the days of use."""
+        ...
+
     def add(
         self,
         ns: Namespace,
@@ -221,11 +264,12 @@ class MemoryStore(ProbeStore, Protocol):
     ) -> list[Added]:
         """Write new memories, and what follows where one is there already.
 
-        Where the text is, `again` runs on its state. Where the id of a keyed one is, or with
-        `rewrite` that of any, its content becomes that of the entry, creation and counts stay,
-        and `rewritten` runs on its state. `actions` names for the audit trail what these two
-        changed. An entry then takes the place of what it supersedes, and of what was current
-        under its key.
+        Where the text is, `again` runs on its state, and its trust rises to that of the entry,
+        if that is higher; a label goes only with it, and a new one is noted. Where the id of a
+        keyed one is, or with `rewrite` that of any, its content becomes that of the entry,
+        creation and counts stay, and `rewritten` runs on its state. `actions` names for the
+        audit trail what these two changed. An entry then takes the place of what it supersedes,
+        and of what was current under its key.
 
         Raises:
             Held: a keyed memory under hold would be reworded.
@@ -320,12 +364,27 @@ class MemoryStore(ProbeStore, Protocol):
         """Active memories whose `fades_at` has come."""
         ...
 
+    def count_active(self, ns: Namespace) -> int:
+        """How many memories have not faded."""
+        ...
+
     def purgeable(self, ns: Namespace, before: int, *, limit: int) -> list[str]:
         """Memories that faded before an instant and are not held."""
         ...
 
     def mark_pruned(self, ns: Namespace, now: int, *, unless_after: int) -> bool:
         """Note that a pass runs now; False if another ran after `unless_after`."""
+        ...
+
+    def take_lease(self, ns: Namespace, holder: str) -> bool:
+        """Take or renew the right to run the daily pass; False: another holder has it.
+
+        It ends by itself `LEASE_SECONDS` after it was taken or renewed last.
+        """
+        ...
+
+    def end_lease(self, ns: Namespace, holder: str) -> None:
+        """Give it back, if this holder still has it."""
         ...
 
     def erase(self, ns: Namespace, ids: Sequence[str], *, action: str, now: int) -> int:
@@ -343,7 +402,17 @@ class MemoryStore(ProbeStore, Protocol):
         """(id, id, weight) of all links, each once."""
         ...
 
-    def audit(self, ns: Namespace) -> list[AuditLine]: ...
+    def audit(self, ns: Namespace) -> list[AuditLine]:
+        """By number."""
+        ...
+
+    def audit_head(self, ns: Namespace) -> bytes:
+        """The hash of the last line; 32 zero bytes where there is none."""
+        ...
+
+    def audit_state(self, ns: Namespace, *, known: bytes | None = None) -> AuditState:
+        """The trail checked from its first line; `known` is a head that it had once."""
+        ...
 
     def stale(
         self, fingerprint: Fingerprint, *, limit: int
@@ -371,12 +440,15 @@ class MemoryStore(ProbeStore, Protocol):
         """Memories in the whole database."""
         ...
 
-    def size(self) -> int:
-        """Bytes on disk, the log included; 0 where nothing is kept."""
+    def size(self, ns: Namespace) -> int:
+        """Bytes that its texts, metadata and vectors take in the file; 0 where nothing is kept.
+
+        That of the file would tell one namespace how much the others write.
+        """
         ...
 
     def diagnose(self) -> dict[str, object]:
-        """path, engine, engine_version, schema, integrity ("ok" or what is wrong), bytes."""
+        """path, engine, engine_version, schema, integrity ("ok" or what is wrong), bytes, swept."""
         ...
 
     def backup(self, path: str) -> None: ...

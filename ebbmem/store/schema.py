@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ebbmem.checks import DEEPEST, check_metadata
 from ebbmem.clock import from_micros, to_micros
 from ebbmem.embedding.base import Encoding, TokenVectors
+from ebbmem.errors import InvalidInput
 from ebbmem.records import Draft, Memory, Namespace
+from ebbmem.store.audit import chain_old_lines
 from ebbmem.store.base import Passage, State
+from ebbmem.store.driver import Database
+from ebbmem.store.sound import Malformed, check_columns, check_passage, check_state, namespace
 
 __all__ = [
     "APPLICATION_ID",
@@ -26,19 +32,26 @@ __all__ = [
     "digest_of",
     "join_namespace",
     "memory_row",
+    "migrate",
+    "newest",
     "pack_days",
     "passage_row",
     "read_memory",
+    "read_metadata",
     "read_passage",
     "read_state",
     "split_namespace",
     "state_row",
+    "take_steps",
     "unpack_days",
 ]
 
 APPLICATION_ID = 0x4562626D  # "Ebbm"
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # years 1 to 9999, counted from the epoch
 
-MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
+Step = str | Callable[[Database], None]
+
+MIGRATIONS: Sequence[tuple[str, Sequence[Step]]] = (
     (
         "first tables",
         (
@@ -145,11 +158,51 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             "CREATE INDEX probe_run_ns ON probe_run (ns, number)",
         ),
     ),
+    (
+        "where a text comes from, what a guard found it to be",
+        (
+            "ALTER TABLE memory ADD COLUMN trust TEXT NOT NULL DEFAULT 'user'",
+            "ALTER TABLE memory ADD COLUMN label TEXT",
+            # of the audit trail, see audit.py; a new namespace begins behind 32 zero bytes
+            "ALTER TABLE namespace ADD COLUMN audit_length INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE namespace ADD COLUMN audit_head BLOB NOT NULL "
+            f"DEFAULT x'{bytes(32).hex()}'",
+            "DROP INDEX audit_ns",
+            "ALTER TABLE audit RENAME TO audit_before",
+            """CREATE TABLE audit (
+                ns TEXT NOT NULL, number INTEGER NOT NULL,  -- from 1, without a gap
+                at INTEGER NOT NULL, action TEXT NOT NULL, id TEXT NOT NULL,
+                hash BLOB NOT NULL,
+                PRIMARY KEY (ns, number)
+            ) STRICT, WITHOUT ROWID""",
+            chain_old_lines,
+            "DROP TABLE audit_before",
+            *(
+                f"CREATE TRIGGER audit_no_{verb} BEFORE {verb} ON audit "
+                "BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END"
+                for verb in ("update", "delete")
+            ),
+            # removals of content, and up to which of them no byte is left: see sweep()
+            "CREATE TABLE removal (removed INTEGER NOT NULL, swept INTEGER NOT NULL) STRICT",
+            "INSERT INTO removal VALUES (0, 0)",
+            # of an embedder that was not yet called when its first memory was kept
+            "UPDATE embedder SET (dimension, token_dimension) = (SELECT length(vector) / 4, "
+            "coalesce(length(codes) * 4 / length(pieces), 0) FROM vector AS v "
+            "WHERE v.embedder = embedder.number LIMIT 1) WHERE dimension = 0 "
+            "AND EXISTS (SELECT 1 FROM vector AS v WHERE v.embedder = embedder.number)",
+            """CREATE TABLE lease (                -- who runs the daily pass, see lease.py
+                ns TEXT NOT NULL PRIMARY KEY,
+                holder TEXT NOT NULL,
+                ends_at INTEGER NOT NULL       -- by the clock of the machine
+            ) STRICT, WITHOUT ROWID""",
+        ),
+    ),
 )
-"""(name, statements), applied in order, each with its record in one transaction."""
+"""(name, steps), applied in order, each with its record in one transaction."""
 
 MEMORY_COLUMNS = (
-    "m.id, m.text, m.source, m.position, m.speaker, m.metadata, m.keyed, m.searchable, m.slot"
+    "m.id, m.text, m.source, m.position, m.speaker, m.metadata, m.keyed, m.searchable, m.slot, "
+    "m.trust, m.label, m.digest"
 )
 STATE_COLUMNS = (
     "m.category, m.importance, m.created_at, s.last_reinforced_at, s.recall_count, "
@@ -158,13 +211,50 @@ STATE_COLUMNS = (
 )
 
 
+def newest() -> int:
+    """The number of the last migration."""
+    return len(MIGRATIONS)
+
+
+def migrate(db: Database, *, upto: int | None = None) -> None:
+    """Bring the tables to the newest shape, or to that after `upto` migrations.
+
+    Inside a transaction of the caller's.
+    """
+    done = db.execute("PRAGMA user_version").fetchone()[0]
+    if done == 0:
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS migration "
+            "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, at TEXT NOT NULL) STRICT"
+        )
+    for number, (name, steps) in enumerate(MIGRATIONS[:upto], 1):
+        if number <= done:
+            continue
+        take_steps(db, steps)
+        db.execute("INSERT INTO migration VALUES (?, ?, datetime('now'))", (number, name))
+        db.execute(f"PRAGMA user_version = {number}")
+
+
+def take_steps(db: Database, steps: Iterable[Step]) -> None:
+    """Run the steps of a migration: statements, and functions for what SQL cannot say."""
+    for step in steps:
+        if isinstance(step, str):
+            db.execute(step)
+        else:
+            step(db)
+
+
 def join_namespace(ns: Namespace) -> str:
     """A namespace as one unambiguous string: no separator can be forged."""
     return json.dumps(ns, ensure_ascii=False)
 
 
 def split_namespace(joined: str) -> Namespace:
-    return tuple(json.loads(joined))
+    try:
+        return namespace(json.loads(joined))
+    except (RecursionError, TypeError, ValueError):
+        raise Malformed(None, "its namespace is none") from None
 
 
 def digest(memory: Draft | Memory) -> bytes:
@@ -184,8 +274,14 @@ def pack_days(days: Iterable[int]) -> bytes:
     return struct.pack(f"<{len(ordered)}i", *ordered)
 
 
+@lru_cache(maxsize=256)  # every catching up reads them, and they change once a day
 def unpack_days(packed: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(packed) // 4}i", packed)
+    whole = type(packed) is bytes and len(packed) % 4 == 0
+    days = struct.unpack(f"<{len(packed) // 4}i", packed) if whole else ()
+    ordered = all(day < later for day, later in pairwise(days))
+    if not whole or not ordered or (days and not FIRST_DAY <= days[0] <= days[-1] <= LAST_DAY):
+        raise Malformed(None, "the days of use of a namespace cannot be")
+    return days
 
 
 def memory_row(ns: str, memory: Memory) -> tuple[object, ...]:
@@ -204,6 +300,8 @@ def memory_row(ns: str, memory: Memory) -> tuple[object, ...]:
         int(memory.keyed),
         int(memory.searchable),
         memory.key,
+        memory.trust,
+        memory.label,
     )
 
 
@@ -226,7 +324,7 @@ def read_state(id_: str, row: Sequence[Any]) -> State:
     """From `STATE_COLUMNS`."""
     category, importance, created, reinforced, count, fades, status, faded, *rest = row
     pinned, held, expires, superseded_at, superseded_by = rest
-    return State(
+    state = State(
         id=id_,
         category=category,
         importance=importance,
@@ -242,12 +340,28 @@ def read_state(id_: str, row: Sequence[Any]) -> State:
         superseded_at=superseded_at,
         superseded_by=superseded_by,
     )
+    return check_state(state)
 
 
-def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
+def read_memory(row: Sequence[Any]) -> Memory:
     """From `MEMORY_COLUMNS` and then `STATE_COLUMNS`."""
     id_, text, source, position, speaker, metadata, keyed, searchable, key, *facts = row
+    trust, label, known, *facts = facts
     state = read_state(id_, facts)
+    check_columns(
+        id_,
+        text=text,
+        source=source,
+        position=position,
+        speaker=speaker,
+        keyed=keyed,
+        searchable=searchable,
+        key=key,
+        trust=trust,
+        label=label,
+    )
+    if known != (digest_of("id", id_) if keyed else digest_of("", text)):
+        raise Malformed(id_, "its text is not the one that was written")
     return Memory.read(
         id=id_,
         text=text,
@@ -257,7 +371,7 @@ def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
         position=position,
         speaker=speaker,
         created_at=from_micros(state.created_at),
-        metadata=json.loads(metadata),
+        metadata=_metadata(id_, metadata),
         last_reinforced_at=_instant(state.last_reinforced_at),
         recall_count=state.recall_count,
         fades_at=_instant(state.fades_at),
@@ -271,6 +385,8 @@ def read_memory(row: sqlite3.Row | Sequence[Any]) -> Memory:
         key=key,
         superseded_at=_instant(state.superseded_at),
         superseded_by=state.superseded_by,
+        trust=trust,
+        label=label,
     )
 
 
@@ -288,8 +404,31 @@ def passage_row(number: int, passage: Passage) -> tuple[object, ...]:
     )
 
 
-def read_passage(row: Sequence[Any]) -> Passage:
-    """From start, stop, vector, pieces, codes."""
+def read_metadata(id_: str, stored: str) -> dict[str, Any]:
+    """Metadata as it was written; numbers are not looked at, which `read_memory` does."""
+    try:
+        found = json.loads(stored)
+        if isinstance(found, dict) and stored.count("[") + stored.count("{") > DEEPEST:
+            check_metadata(found)  # may be deeper than the walks over it
+    except (RecursionError, TypeError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise Malformed(id_, "its metadata is no JSON object")
+    return found
+
+
+def _metadata(id_: str, stored: str) -> dict[str, Any]:
+    try:
+        return check_metadata(read_metadata(id_, stored))
+    except InvalidInput as error:
+        raise Malformed(id_, f"its {error.field} {error.reason}") from None
+
+
+def read_passage(
+    id_: object, row: Sequence[Any], *, dimension: int, token_dimension: int
+) -> Passage:
+    """From start, stop, vector, pieces, codes, by an embedder of these dimensions."""
+    check_passage(id_, tuple(row), dimension=dimension, token_dimension=token_dimension)
     start, stop, vector, pieces, codes = row
     tokens = None
     if pieces is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -14,9 +12,11 @@ from ebbmem.conditions import condition
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import Held
 from ebbmem.records import Draft, Memory, Namespace
+from ebbmem.store.audit import append_audit, read_audit, read_head, verify_audit
 from ebbmem.store.base import (
     Added,
     AuditLine,
+    AuditState,
     Changes,
     Edit,
     Entry,
@@ -26,7 +26,8 @@ from ebbmem.store.base import (
     State,
     as_given,
 )
-from ebbmem.store.connection import Connection
+from ebbmem.store.connection import Connection, Durability
+from ebbmem.store.lease import end_lease, take_lease
 from ebbmem.store.reads import (
     STALE,
     current_embedder,
@@ -38,13 +39,17 @@ from ebbmem.store.reads import (
     read_changes,
     read_memories,
     read_passages,
+    read_size,
     read_states,
     require_memory,
 )
+from ebbmem.store.removal import is_swept, mark_removed
 from ebbmem.store.schema import (
     join_namespace,
+    read_metadata,
     split_namespace,
 )
+from ebbmem.store.sound import check_audit, check_namespace_row
 from ebbmem.store.sqlite_probes import SQLiteProbes
 from ebbmem.store.succession import Succession
 from ebbmem.store.writes import (
@@ -61,7 +66,7 @@ from ebbmem.store.writes import (
     require_embedder,
     rewrite_entry,
     update_memory,
-    write_audit,
+    vouch_again,
 )
 
 __all__ = ["SQLiteStore"]
@@ -70,9 +75,9 @@ __all__ = ["SQLiteStore"]
 class SQLiteStore(SQLiteProbes):
     """See `MemoryStore`. Opening creates or migrates the file, or raises and leaves it alone."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, durability: Durability = "normal") -> None:
         self.path = path
-        self.connection = Connection(path)
+        self.connection = Connection(path, durability=durability)
 
     def close(self) -> None:
         self.connection.close()
@@ -80,19 +85,22 @@ class SQLiteStore(SQLiteProbes):
     def backup(self, path: str) -> None:
         self.connection.backup(path)
 
-    def size(self) -> int:
-        files = (Path(self.path), Path(f"{self.path}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+    def size(self, ns: Namespace) -> int:
+        if self.path == ":memory:":
+            return 0
+        with self.connection.read() as db:
+            return read_size(db, join_namespace(ns))
 
     def diagnose(self) -> dict[str, object]:
         file = Path(self.path)
         return {
             "path": self.path,
-            "engine": "sqlite3",
-            "engine_version": sqlite3.sqlite_version,
+            "engine": self.connection.driver.name,
+            "engine_version": self.connection.driver.version,
             "schema": self.connection.pragma("user_version"),
             "integrity": self.connection.pragma("integrity_check"),
             "bytes": file.stat().st_size if file.exists() else 0,
+            "swept": self.is_swept(),
         }
 
     # -- namespaces and embedders ------------------------------------------------------------
@@ -102,7 +110,7 @@ class SQLiteStore(SQLiteProbes):
             row = db.execute(
                 "SELECT policy, pruned_at FROM namespace WHERE ns = ?", (join_namespace(ns),)
             ).fetchone()
-        return None if row is None else NamespaceInfo(*row)
+            return None if row is None else check_namespace_row(NamespaceInfo(*row))
 
     def set_policy(self, ns: Namespace, policy: str, *, edit: Edit) -> None:
         key = join_namespace(ns)
@@ -115,7 +123,7 @@ class SQLiteStore(SQLiteProbes):
     def namespaces(self) -> list[Namespace]:
         with self.connection.read() as db:
             rows = db.execute("SELECT ns FROM namespace ORDER BY ns").fetchall()
-        return [split_namespace(row[0]) for row in rows]
+            return [split_namespace(row[0]) for row in rows]
 
     def inhabited(self, now: int) -> list[tuple[Namespace, bool]]:
         with self.connection.read() as db:
@@ -124,7 +132,7 @@ class SQLiteStore(SQLiteProbes):
                 "WHERE status = 'active' GROUP BY ns ORDER BY ns",
                 (now,),
             ).fetchall()
-        return [(split_namespace(ns), bool(sure)) for ns, sure in rows]
+            return [(split_namespace(ns), bool(sure)) for ns, sure in rows]
 
     def fingerprint(self) -> Fingerprint | None:
         with self.connection.read() as db:
@@ -133,6 +141,19 @@ class SQLiteStore(SQLiteProbes):
 
     def together(self) -> AbstractContextManager[object]:
         return self.connection.write()
+
+    def sweep(self) -> bool:
+        return self.connection.sweep()
+
+    def is_swept(self) -> bool:
+        with self.connection.read() as db:
+            return self.path == ":memory:" or is_swept(db)  # which has no files
+
+    def clear_days(self, ns: Namespace) -> None:
+        key = join_namespace(ns)
+        with self.connection.write() as db:
+            next_seq(db, key, None)
+            db.execute("UPDATE namespace SET active_days = x'' WHERE ns = ?", (key,))
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -171,6 +192,7 @@ class SQLiteStore(SQLiteProbes):
                         changed = rewrite_entry(db, key, entry, embedder, seq, rewritten)
                     else:
                         changed = edit_states(db, key, [known], again, seq)
+                        vouch_again(db, key, known, entry.memory, seq)
                     log_changes(db, key, changed, actions, now)
                 id_ = called[mine] = known or mine
                 telling = entry.supersedes or entry.memory.key is not None or known is not None
@@ -214,12 +236,13 @@ class SQLiteStore(SQLiteProbes):
                 raise Held([id])
             seq = next_seq(db, key, None)
             settled = edit_states(db, key, [id], settle, seq)
-            write_audit(db, key, now, "fade", [state.id for state in settled])
+            append_audit(db, key, now, [("fade", state.id) for state in settled])
             embedder = 0 if passages is None else require_embedder(db, fingerprint)
-            update_memory(db, key, new, seq)
+            update_memory(db, key, old, new, seq)
             if passages is not None:
                 replace_passages(db, key, id, embedder, passages)
             edit_states(db, key, [id], edit, seq)
+        self.connection.truncate_log()  # of what stood there before
         return True
 
     def modify(
@@ -253,7 +276,7 @@ class SQLiteStore(SQLiteProbes):
             forgotten = action != "erase"
             keys = succession.before_erasing(ids, forgotten=forgotten)
             gone = erase_rows(db, key, ids, now)
-            write_audit(db, key, now, action, gone)
+            append_audit(db, key, now, [(action, id_) for id_ in gone])
             succession.after_erasing(keys, forgotten=forgotten)
         if gone:
             self.connection.truncate_log()
@@ -310,9 +333,10 @@ class SQLiteStore(SQLiteProbes):
                 "ORDER BY created_at, source IS NULL, source, position, id",
                 values,
             ).fetchall()
-        if matches is None:
-            return [row[0] for row in rows]
-        return [id_ for id_, metadata in rows if matches(json.loads(metadata))]
+            if matches is None:
+                return [row[0] for row in rows]
+            told = [(id_, read_metadata(id_, metadata)) for id_, metadata in rows]
+        return [id_ for id_, metadata in told if matches(metadata)]
 
     def encoded(
         self, ns: Namespace, *, ids: Sequence[str], texts: Sequence[str]
@@ -320,7 +344,8 @@ class SQLiteStore(SQLiteProbes):
         key = join_namespace(ns)
         with self.connection.read() as db:
             found = find_words(db, key, ids, texts)
-            parts = read_passages(db, key, list(found)) if found else {}
+            embedder = current_embedder(db) if found else None
+            parts = read_passages(db, key, list(found), embedder[1]) if embedder else {}
         return [(*words, tuple(parts.get(id_, ()))) for id_, words in found.items()]
 
     def same(self, ns: Namespace, items: Sequence[Draft | Memory]) -> list[str | None]:
@@ -340,11 +365,16 @@ class SQLiteStore(SQLiteProbes):
 
     def audit(self, ns: Namespace) -> list[AuditLine]:
         with self.connection.read() as db:
-            rows = db.execute(
-                "SELECT at, action, id FROM audit WHERE ns = ? ORDER BY number",
-                (join_namespace(ns),),
-            ).fetchall()
-        return [AuditLine(*row) for row in rows]
+            return [check_audit(line) for line in read_audit(db, join_namespace(ns))]
+
+    def audit_head(self, ns: Namespace) -> bytes:
+        with self.connection.read() as db:
+            return read_head(db, join_namespace(ns))[1]
+
+    def audit_state(self, ns: Namespace, *, known: bytes | None = None) -> AuditState:
+        key = join_namespace(ns)
+        with self.connection.read() as db:
+            return verify_audit(db, key, known)
 
     def count(self) -> int:
         with self.connection.read() as db:
@@ -360,6 +390,14 @@ class SQLiteStore(SQLiteProbes):
                 (join_namespace(ns), now, limit),
             ).fetchall()
         return [row[0] for row in rows]
+
+    def count_active(self, ns: Namespace) -> int:
+        with self.connection.read() as db:
+            row = db.execute(
+                "SELECT count(*) FROM state WHERE ns = ? AND status = 'active'",
+                (join_namespace(ns),),
+            ).fetchone()
+        return int(row[0])
 
     def purgeable(self, ns: Namespace, before: int, *, limit: int) -> list[str]:
         with self.connection.read() as db:
@@ -382,6 +420,14 @@ class SQLiteStore(SQLiteProbes):
                 drop_tombstones(db, key, now)
         return bool(marked)
 
+    def take_lease(self, ns: Namespace, holder: str) -> bool:
+        with self.connection.write() as db:
+            return take_lease(db, join_namespace(ns), holder)
+
+    def end_lease(self, ns: Namespace, holder: str) -> None:
+        with self.connection.write() as db:
+            end_lease(db, join_namespace(ns), holder)
+
     # -- another embedder --------------------------------------------------------------------
 
     def stale(
@@ -390,7 +436,7 @@ class SQLiteStore(SQLiteProbes):
         with self.connection.read() as db:
             number = find_embedder(db, fingerprint)
             rows = db.execute(STALE + " LIMIT ?", (number, limit)).fetchall()
-        return [(split_namespace(ns), *rest) for ns, *rest in rows]
+            return [(split_namespace(ns), *rest) for ns, *rest in rows]
 
     def count_stale(self, fingerprint: Fingerprint) -> int:
         with self.connection.read() as db:
@@ -418,6 +464,7 @@ class SQLiteStore(SQLiteProbes):
             number = find_embedder(db, fingerprint) or insert_embedder(db, fingerprint, 0)
             if fingerprint.dimension and db.execute(STALE + " LIMIT 1", (number,)).fetchone():
                 return False
+            mark_removed(db)
             db.execute("UPDATE embedder SET current = (number = ?)", (number,))
             db.execute("DELETE FROM vector WHERE embedder != ?", (number,))
             db.execute("DELETE FROM embedder WHERE number != ?", (number,))

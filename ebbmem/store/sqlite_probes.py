@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from ebbmem.errors import NotFound
 from ebbmem.records import Namespace
 from ebbmem.store.connection import Connection
+from ebbmem.store.driver import Database
 from ebbmem.store.probes import ProbeLine, RunLine
 from ebbmem.store.reads import json_list
+from ebbmem.store.removal import mark_removed
 from ebbmem.store.schema import join_namespace
+from ebbmem.store.sound import check_probe, check_run, number_of
 
 __all__ = ["SQLiteProbes", "drop_answers"]
 
@@ -77,11 +79,11 @@ class SQLiteProbes:
             for number, id_ in db.execute(
                 "SELECT number, id FROM probe_answer WHERE ns = ? ORDER BY id", (key,)
             ):
-                answers[number].append(id_)
-        return [
-            ProbeLine(number, question, kind, added_at, tuple(answers[number]))
-            for number, question, kind, added_at in rows
-        ]
+                answers.setdefault(number, []).append(id_)
+            return [
+                check_probe(ProbeLine(number, question, kind, added_at, tuple(answers[number])))
+                for number, question, kind, added_at in rows
+            ]
 
     def drop_probe(self, ns: Namespace, number: int) -> bool:
         with self.connection.write() as db:
@@ -115,46 +117,50 @@ class SQLiteProbes:
                 "FROM probe_run WHERE ns = ? ORDER BY number",
                 (join_namespace(ns),),
             ).fetchall()
-        return [RunLine(*row) for row in rows]
+            return [check_run(RunLine(*row)) for row in rows]
 
     def clear_probes(self, ns: Namespace) -> None:
         with self.connection.write() as db:
-            for table in ("probe", "probe_answer", "probe_run"):
-                db.execute(f"DELETE FROM {table} WHERE ns = ?", (join_namespace(ns),))
+            counts = [
+                db.execute(f"DELETE FROM {table} WHERE ns = ?", (join_namespace(ns),)).rowcount
+                for table in ("probe", "probe_answer", "probe_run")
+            ]
+            if any(counts):
+                mark_removed(db)
         self.connection.truncate_log()
 
 
-def drop_answers(db: sqlite3.Connection, key: str, ids: Sequence[str]) -> None:
+def drop_answers(db: Database, key: str, ids: Sequence[str]) -> None:
     """These memories are gone: so are the probes that expected nothing else."""
     gone = db.execute(
         "DELETE FROM probe_answer WHERE ns = ? AND id IN (SELECT value FROM json_each(?))",
         (key, json_list(ids)),
     ).rowcount
     if gone:
-        db.execute(_ORPHANS, (key,))
+        db.execute(_ORPHANS, (key,))  # in an erasure, which notes the removal
 
 
-def _existing(db: sqlite3.Connection, source: str, key: str, ids: Sequence[str]) -> set[str]:
+def _existing(db: Database, source: str, key: str, ids: Sequence[str]) -> set[str]:
     rows = db.execute(
         f"SELECT id FROM {source} AND id IN (SELECT value FROM json_each(?))", (key, json_list(ids))
     )
     return {row[0] for row in rows}
 
 
-def _number_of(db: sqlite3.Connection, key: str, question: str) -> int | None:
+def _number_of(db: Database, key: str, question: str) -> int | None:
     row = db.execute(
         "SELECT number FROM probe WHERE ns = ? AND question = ?", (key, question)
     ).fetchone()
-    return None if row is None else int(row[0])
+    return None if row is None else number_of(row[0])
 
 
-def _next_number(db: sqlite3.Connection, key: str) -> int:
+def _next_number(db: Database, key: str) -> int:
     row = db.execute("SELECT max(number) FROM probe WHERE ns = ?", (key,)).fetchone()
-    return int(row[0] or 0) + 1
+    return number_of(row[0] or 0) + 1
 
 
 def _write(
-    db: sqlite3.Connection,
+    db: Database,
     key: str,
     number: int,
     question: str,
@@ -167,7 +173,10 @@ def _write(
     db.executemany("INSERT INTO probe_answer VALUES (?, ?, ?)", [(key, id_, number) for id_ in ids])
 
 
-def _drop(db: sqlite3.Connection, key: str, number: int) -> bool:
+def _drop(db: Database, key: str, number: int) -> bool:
     chosen = "WHERE ns = ? AND number = ?"
     db.execute(f"DELETE FROM probe_answer {chosen}", (key, number))
-    return db.execute(f"DELETE FROM probe {chosen}", (key, number)).rowcount > 0
+    there = db.execute(f"DELETE FROM probe {chosen}", (key, number)).rowcount > 0
+    if there:
+        mark_removed(db)
+    return there

@@ -6,15 +6,18 @@ the records of a key one is current: the one said last, or said again last.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from ebbmem.errors import InvalidInput
+from ebbmem.store.audit import append_audit
 from ebbmem.store.base import Edit, Entry, State
+from ebbmem.store.driver import Database
 from ebbmem.store.reads import json_list, read_states
-from ebbmem.store.writes import edit_states, write_audit
+from ebbmem.store.removal import mark_removed
+from ebbmem.store.sound import text_of
+from ebbmem.store.writes import edit_states
 
 __all__ = ["Succession"]
 
@@ -22,7 +25,7 @@ __all__ = ["Succession"]
 class Succession:
     """One namespace in one transaction, whose number is `seq`."""
 
-    def __init__(self, db: sqlite3.Connection, ns: str, seq: int, now: int) -> None:
+    def __init__(self, db: Database, ns: str, seq: int, now: int) -> None:
         self._db, self._ns, self._seq, self._now = db, ns, seq, now
 
     def take_place(self, id: str, entry: Entry, *, created: bool) -> None:
@@ -46,6 +49,8 @@ class Succession:
         if key is not None:
             self._lead(key, mine, at, created=created)
         if key != had:
+            if had is not None:
+                mark_removed(self._db)
             self._db.execute(
                 "UPDATE memory SET slot = ? WHERE ns = ? AND id = ?", (key, self._ns, id)
             )
@@ -87,7 +92,7 @@ class Succession:
             "(SELECT value FROM json_each(?))",
             (self._ns, json_list(gone)),
         )
-        behind = [row[0] for row in rows if row[0] not in gone]
+        behind = [text_of(row[0]) for row in rows if row[0] not in gone]
         self._edit(behind, inherited)
         led = [state.id for state in gone.values() if state.superseded_at is None]
         return sorted(set(self._keys([*led, *behind]).values()))
@@ -134,10 +139,9 @@ class Succession:
 
     def _edit(self, ids: Sequence[str], edit: Edit) -> None:
         changed = edit_states(self._db, self._ns, ids, edit, self._seq)
-        replaced = [state.id for state in changed if state.superseded_at is not None]
-        back = [state.id for state in changed if state.superseded_at is None]
-        write_audit(self._db, self._ns, self._now, "supersede", replaced)
-        write_audit(self._db, self._ns, self._now, "reinstate", back)
+        replaced = [("supersede", each.id) for each in changed if each.superseded_at is not None]
+        back = [("reinstate", each.id) for each in changed if each.superseded_at is None]
+        append_audit(self._db, self._ns, self._now, [*replaced, *back])
 
     def _of_key(self, key: str) -> list[State]:
         rows = self._db.execute(
@@ -151,7 +155,7 @@ class Succession:
             "(SELECT value FROM json_each(?))",
             (self._ns, json_list(ids)),
         )
-        return dict(rows.fetchall())
+        return {text_of(id_): text_of(slot) for id_, slot in rows}
 
 
 def _superseded(state: State, by: str, at: int) -> State:

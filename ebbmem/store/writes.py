@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ebbmem.clock import DAY
 from ebbmem.embedding.base import Fingerprint
 from ebbmem.errors import Held, InvalidInput, StoreError
-from ebbmem.records import Memory, Metadata
+from ebbmem.records import TRUSTS, Memory, Metadata
+from ebbmem.store.audit import append_audit
 from ebbmem.store.base import (
     Edit,
     Entry,
@@ -19,6 +19,7 @@ from ebbmem.store.base import (
     State,
     state_of,
 )
+from ebbmem.store.driver import Database
 from ebbmem.store.reads import (
     current_embedder,
     find_same,
@@ -26,6 +27,7 @@ from ebbmem.store.reads import (
     read_states,
     require_memory,
 )
+from ebbmem.store.removal import mark_removed
 from ebbmem.store.schema import (
     memory_row,
     pack_days,
@@ -33,6 +35,7 @@ from ebbmem.store.schema import (
     state_row,
     unpack_days,
 )
+from ebbmem.store.sound import number_of
 from ebbmem.store.sqlite_probes import drop_answers
 
 __all__ = [
@@ -49,7 +52,7 @@ __all__ = [
     "require_embedder",
     "rewrite_entry",
     "update_memory",
-    "write_audit",
+    "vouch_again",
 ]
 
 _TOMBSTONE_DAYS = 30
@@ -60,20 +63,21 @@ _SET_STATE = (
 )
 
 
-def next_seq(db: sqlite3.Connection, key: str, policy: str | None) -> int:
+def next_seq(db: Database, key: str, policy: str | None) -> int:
     """The number of this write; a policy makes the namespace if it is new."""
     if policy is not None:
         db.execute(
-            "INSERT INTO namespace VALUES (?, 0, 0, ?, x'', NULL) ON CONFLICT DO NOTHING",
+            "INSERT INTO namespace (ns, change_seq, floor_seq, policy, active_days) "
+            "VALUES (?, 0, 0, ?, x'') ON CONFLICT DO NOTHING",
             (key, policy),
         )
     row = db.execute(
         "UPDATE namespace SET change_seq = change_seq + 1 WHERE ns = ? RETURNING change_seq", (key,)
     ).fetchone()
-    return 0 if row is None else int(row[0])  # 0: no such namespace, so no such memory either
+    return 0 if row is None else number_of(row[0])  # 0: no such namespace, so no such memory either
 
 
-def mark_days(db: sqlite3.Connection, key: str, days: Sequence[int]) -> None:
+def mark_days(db: Database, key: str, days: Sequence[int]) -> None:
     row = db.execute("SELECT active_days FROM namespace WHERE ns = ?", (key,)).fetchone()
     if row is None:
         return
@@ -83,7 +87,7 @@ def mark_days(db: sqlite3.Connection, key: str, days: Sequence[int]) -> None:
         db.execute("UPDATE namespace SET active_days = ? WHERE ns = ?", (packed, key))
 
 
-def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -> list[str]:
+def erase_rows(db: Database, key: str, ids: Sequence[str], now: int) -> list[str]:
     """Remove memories, vectors and links, and leave tombstones; returns the ids that were there.
 
     Raises:
@@ -96,6 +100,8 @@ def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -
         raise Held(names)
     there = db.execute(f"SELECT id FROM memory WHERE {chosen}", (key, listed))
     gone = [row[0] for row in there]
+    if gone:
+        mark_removed(db)
     for table in ("vector", "memory"):
         db.execute(f"DELETE FROM {table} WHERE {chosen}", (key, listed))
     db.executemany(  # what was linked with it is told
@@ -120,7 +126,7 @@ def erase_rows(db: sqlite3.Connection, key: str, ids: Sequence[str], now: int) -
 
 
 def edit_states(
-    db: sqlite3.Connection,
+    db: Database,
     key: str,
     ids: Sequence[str],
     edit: Edit,
@@ -137,53 +143,68 @@ def edit_states(
     return changed
 
 
-def write_audit(
-    db: sqlite3.Connection, key: str, now: int, action: str, ids: Iterable[str]
-) -> None:
-    db.executemany(
-        "INSERT INTO audit (ns, at, action, id) VALUES (?, ?, ?, ?)",
-        [(key, now, action, id_) for id_ in ids],
-    )
-
-
-def _insert_memory(db: sqlite3.Connection, key: str, memory: Memory) -> None:
+def _insert_memory(db: Database, key: str, memory: Memory) -> None:
     try:
         db.execute(
-            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memory VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             memory_row(key, memory),
         )
-    except sqlite3.IntegrityError as error:
+    except db.IntegrityError as error:
         there = "a record without a key" if memory.keyed else "another text, or of a keyed record"
         raise InvalidInput("id", f"{memory.id!r} is already that of {there}") from error
 
 
-def update_memory(db: sqlite3.Connection, key: str, memory: Memory, seq: int) -> None:
-    """Write the content columns of a memory that exists, and tell readers."""
+def update_memory(db: Database, key: str, old: Memory, memory: Memory, seq: int) -> None:
+    """Write the content columns of a memory in the place of its old ones, and tell readers."""
     same = find_same(db, key, memory)
     if same not in (None, memory.id):
         raise InvalidInput("text", f"is already that of memory {same!r}")
+    if any(getattr(old, name) != getattr(memory, name) for name in _PRIVATE):
+        mark_removed(db)
     db.execute(
         "UPDATE memory SET digest = ?, text = ?, category = ?, importance = ?, source = ?, "
         "position = ?, speaker = ?, created_at = ?, metadata = ?, keyed = ?, searchable = ?, "
-        "slot = ? WHERE ns = ? AND id = ?",
+        "slot = ?, trust = ?, label = ? WHERE ns = ? AND id = ?",
         (*memory_row(key, memory)[2:], key, memory.id),
     )
+    _tell_content(db, key, memory.id, seq)
+
+
+def vouch_again(db: Database, key: str, id: str, given: Memory, seq: int) -> None:
+    """A text said again has the trust of whoever is trusted most, and what a guard said of that.
+
+    Whom one trusts less lowers nothing and labels nothing, or a web page that quotes the user
+    would disown the user's words.
+    """
+    was = require_memory(db, key, id)
+    rise = TRUSTS.index(was.trust) - TRUSTS.index(given.trust)
+    label = given.label if rise > 0 else given.label or was.label
+    if rise < 0 or (rise == 0 and label == was.label):
+        return
+    db.execute(
+        "UPDATE memory SET trust = ?, label = ? WHERE ns = ? AND id = ?",
+        (given.trust, label, key, id),
+    )
+    _tell_content(db, key, id, seq)
+
+
+def _tell_content(db: Database, key: str, id: str, seq: int) -> None:
     db.execute(
         "UPDATE state SET change_seq = ?, content_seq = ? WHERE ns = ? AND id = ?",
-        (seq, seq, key, memory.id),
+        (seq, seq, key, id),
     )
 
 
-def _placed(db: sqlite3.Connection, key: str, memory: Memory) -> Memory:
+def _placed(db: Database, key: str, memory: Memory) -> Memory:
     if memory.position is not None or memory.source is None:
         return memory
     last = db.execute(
         "SELECT max(position) FROM memory WHERE ns = ? AND source = ?", (key, memory.source)
     ).fetchone()[0]
-    return replace(memory, position=0 if last is None else last + 1)
+    return replace(memory, position=0 if last is None else number_of(last) + 1)
 
 
-def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, seq: int) -> None:
+def insert_entry(db: Database, key: str, entry: Entry, embedder: int, seq: int) -> None:
     """A new memory with state and passages; without a position it goes behind its source's last."""
     memory = _placed(db, key, entry.memory)
     _insert_memory(db, key, memory)
@@ -195,7 +216,7 @@ def insert_entry(db: sqlite3.Connection, key: str, entry: Entry, embedder: int, 
 
 
 def rewrite_entry(
-    db: sqlite3.Connection, key: str, entry: Entry, embedder: int, seq: int, edit: Rewrite
+    db: Database, key: str, entry: Entry, embedder: int, seq: int, edit: Rewrite
 ) -> list[State]:
     """The content of an entry in the place of the record with its id; states that changed."""
     new = entry.memory
@@ -212,7 +233,7 @@ def rewrite_entry(
         raise Held([old.id])
     changed = made != old or _as_json(made.metadata) != _as_json(old.metadata)  # true is not 1
     if changed:
-        update_memory(db, key, made, seq)
+        update_memory(db, key, old, made, seq)
     if any(getattr(made, name) != getattr(old, name) for name in ("text", "speaker", "searchable")):
         replace_passages(db, key, old.id, embedder, entry.passages)
     was, given = state_of(old), state_of(new)  # as it is by its old category and importance
@@ -229,11 +250,12 @@ def _as_json(metadata: Metadata) -> str:
     return json.dumps(dict(metadata), sort_keys=True)
 
 
-_CONTENT = ("text", "category", "speaker", "metadata", "searchable")
+_PRIVATE = ("text", "source", "speaker", "metadata", "key")
+_CONTENT = ("text", "category", "speaker", "metadata", "searchable", "trust", "label")
 
 
 def log_changes(
-    db: sqlite3.Connection,
+    db: Database,
     key: str,
     changed: Sequence[State],
     actions: Callable[[State], Sequence[str]] | None,
@@ -242,13 +264,12 @@ def log_changes(
     """A line in the audit trail for everything that was done to each."""
     if actions is None:
         return
-    for state in changed:
-        for action in actions(state):
-            write_audit(db, key, now, action, [state.id])
+    done = [(action, state.id) for state in changed for action in actions(state)]
+    append_audit(db, key, now, done)
 
 
 def insert_passages(
-    db: sqlite3.Connection, key: str, id_: str, embedder: int, passages: Sequence[Passage]
+    db: Database, key: str, id_: str, embedder: int, passages: Sequence[Passage]
 ) -> None:
     db.executemany(
         "INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -261,13 +282,13 @@ def insert_passages(
 
 
 def replace_passages(
-    db: sqlite3.Connection, key: str, id_: str, embedder: int, passages: Sequence[Passage]
+    db: Database, key: str, id_: str, embedder: int, passages: Sequence[Passage]
 ) -> None:
     db.execute("DELETE FROM vector WHERE ns = ? AND id = ?", (key, id_))
     insert_passages(db, key, id_, embedder, passages)
 
 
-def drop_tombstones(db: sqlite3.Connection, key: str, now: int) -> None:
+def drop_tombstones(db: Database, key: str, now: int) -> None:
     """Forget ids of what is long gone; a reader older than that starts over."""
     old = now - _TOMBSTONE_DAYS * DAY
     chosen = "ns = ? AND status = 'gone' AND faded_at < ?"
@@ -277,15 +298,22 @@ def drop_tombstones(db: sqlite3.Connection, key: str, now: int) -> None:
         db.execute("UPDATE namespace SET floor_seq = max(floor_seq, ?) WHERE ns = ?", (top, key))
 
 
-def require_embedder(db: sqlite3.Connection, given: Fingerprint) -> int:
+def require_embedder(db: Database, given: Fingerprint) -> int:
     current = current_embedder(db)
     if current is None:
         return insert_embedder(db, given, 1)
-    current[1].require(given)
-    return current[0]
+    number, stored = current
+    stored.require(given)
+    if given.dimension and not stored.dimension:  # what was kept so far was not embedded
+        db.execute(
+            "UPDATE embedder SET dimension = ?, token_dimension = ?, min_similarity = ? "
+            "WHERE number = ?",
+            (given.dimension, given.token_dimension, given.min_similarity, number),
+        )
+    return number
 
 
-def insert_embedder(db: sqlite3.Connection, fingerprint: Fingerprint, current: int) -> int:
+def insert_embedder(db: Database, fingerprint: Fingerprint, current: int) -> int:
     cursor = db.execute(
         "INSERT INTO embedder (name, dimension, token_dimension, min_similarity, current) "
         "VALUES (?, ?, ?, ?, ?)",

@@ -17,6 +17,7 @@ from ebbmem import (
     Context,
     DecayModel,
     Draft,
+    Erased,
     Explanation,
     Forecast,
     Imported,
@@ -75,7 +76,7 @@ assert_type(bank.strength(memory), float)
 assert_type(bank.retention(memory.id), float)
 assert_type(bank.reinforce([memory.id]), list[Memory])
 assert_type(bank.forget(memory.id), list[Memory])
-assert_type(bank.erase([memory.id]), int)
+assert_type(bank.erase([memory.id]), Erased)
 assert_type(bank.expire(memory.id, None), list[Memory])
 assert_type(bank.expire([memory.id], datetime.now().astimezone()), list[Memory])
 assert_type(bank.inhabited(), list[tuple[str, ...]])
@@ -129,7 +130,7 @@ async def main() -> None:
         assert_type(await twin.explain("tea", "id"), Explanation)
         assert_type(await twin.context("tea", budget=100), Context)
         assert_type(await twin.list(limit=3), list[Memory])
-        assert_type(await twin.erase_all(), int)
+        assert_type(await twin.erase_all(), Erased)
         assert_type(await twin.probe(k=5), ProbeRun)
         assert_type(await twin.add_probe("tea?", "id"), Probe)
         assert_type(await twin.report(), str)
