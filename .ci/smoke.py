@@ -46,6 +46,14 @@ def multilingual() -> None:
         assert bank.recall("家里有宠物吗？", k=1)[0].memory.text == "我养了两只猫"
 
 
+def sqlite() -> None:
+    from ebbmem import MemoryBank
+
+    with MemoryBank.open("smoke.db", namespace="smoke") as bank:
+        assert bank.diagnose()["engine"] == "pysqlite3"
+        bank.remember("I prefer tabs over spaces")
+
+
 def cli() -> None:
     shown = subprocess.run(["ebbmem", "demo"], capture_output=True, text=True, check=True)
     assert "In numbers" in shown.stdout
@@ -143,7 +151,10 @@ def bench() -> None:
     assert firsts["LangChain, vectors"] == firsts["ours, with model"] == (1,)
 
 
-EXTRAS = (core, local, multilingual, cli, viz, langchain, classic, agents, llamaindex, bench)
+EXTRAS = (
+    *(core, local, multilingual, sqlite, cli, viz),
+    *(langchain, classic, agents, llamaindex, bench),
+)
 
 if __name__ == "__main__":
     {each.__name__: each for each in EXTRAS}[sys.argv[1]]()
