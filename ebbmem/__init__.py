@@ -25,6 +25,7 @@ from ebbmem.errors import (
     StoreUnreadable,
     UnknownCategory,
 )
+from ebbmem.health import Repaired, diagnose, repair
 from ebbmem.limits import Limits
 from ebbmem.policy import Policy
 from ebbmem.records import CATEGORIES, Category, Draft, Memory, Recollection, Step
@@ -81,6 +82,7 @@ __all__ = [
     "Recollection",
     "Recollections",
     "Refused",
+    "Repaired",
     "SchemaTooNew",
     "Stats",
     "Step",
@@ -91,7 +93,9 @@ __all__ = [
     "StoreUnreadable",
     "UnknownCategory",
     "arecall_across",
+    "diagnose",
     "recall_across",
+    "repair",
 ]
 
 __version__ = "0.4.0"

@@ -12,6 +12,7 @@ from ebbmem.checks import check_path
 from ebbmem.clock import from_micros
 from ebbmem.errors import ExchangeError, InvalidInput, UnknownCategory
 from ebbmem.exchange_lines import plain_lines
+from ebbmem.health import rules_at
 from ebbmem.importers import Problems
 from ebbmem.intake import Progress
 from ebbmem.policy import Policy
@@ -183,13 +184,13 @@ class Mover(Writer):
         return path
 
     def diagnose(self) -> dict[str, object]:
-        """The health of the file: engine, schema, integrity, sizes; see `ebbmem doctor`."""
-        return {
-            **self._store.diagnose(),
-            "embedder": str(self._store.fingerprint() or self.fingerprint),
-            "memories": self._store.count(),
-            "namespaces": len(self._store.namespaces()),
-        }
+        """The health of the whole file: engine, schema, integrity, faults, counts and sizes.
+
+        See `ebbmem doctor`, which says what to do about them; `ebbmem.repair` mends what is
+        `unsound`.
+        """
+        found = self._store.diagnose(rules_at(self._now()))
+        return {**found, "embedder": found.get("embedder") or str(self.fingerprint)}
 
     def _below(self, name: str | None) -> Self:
         return self if name is None else self.at(*self.namespace, name)

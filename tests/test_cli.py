@@ -383,14 +383,6 @@ def test_doctor_finds_a_sound_file_sound(cli: Cli) -> None:
     assert found["memories"] == 1
 
 
-def test_doctor_fails_on_a_fault(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    sick = {"integrity": "row 7 missing from index", "engine_version": "3.53.4"}
-    cli.id("tabs")
-    monkeypatch.setattr(MemoryBank, "diagnose", lambda self: sick)
-    assert "fault: the file is damaged: row 7" in cli("doctor", code=1)
-    assert len(cli.json("doctor", code=1)["faults"]) == 1
-
-
 @pytest.mark.skipif(os.name != "posix", reason="permissions are of POSIX")
 def test_doctor_notes_that_others_may_read(cli: Cli) -> None:
     cli.id("tabs")
@@ -610,6 +602,7 @@ READERS = {
     "forecast": (),
     "stats": (),
     "doctor": (),
+    "repair": (),
     "export": (),
     "backup": (),
     "reembed": (),
@@ -628,7 +621,8 @@ def test_a_command_that_remembers_nothing_makes_no_file(
 ) -> None:
     monkeypatch.delenv("EBBMEM_DB")
     monkeypatch.chdir(tmp_path)
-    last = () if command in ("list", "prune", "forecast", "stats", "doctor") else ("hashing",)
+    bare = ("list", "prune", "forecast", "stats", "doctor", "repair")
+    last = () if command in bare else ("hashing",)
     default = tmp_path / "data" / "ebbmem" / "memory.db"
     for options, path in ((("--db", "typo.db"), "typo.db"), ((), default)):
         err = cli.error(command, *READERS[command], *last, *options)

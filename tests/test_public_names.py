@@ -45,6 +45,7 @@ NAMES = [
     "Recollection",
     "Recollections",
     "Refused",
+    "Repaired",
     "SchemaTooNew",
     "Stats",
     "Step",
@@ -55,7 +56,9 @@ NAMES = [
     "StoreUnreadable",
     "UnknownCategory",
     "arecall_across",
+    "diagnose",
     "recall_across",
+    "repair",
 ]
 MODULES = sorted(
     each.name

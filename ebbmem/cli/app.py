@@ -104,6 +104,12 @@ class Shell:
         """As given, else from the environment, else in the user's data folder."""
         return self.options.db or Path(os.environ.get("EBBMEM_DB") or default_path())
 
+    def file(self) -> Path:
+        """The file that the options name, which is there."""
+        if not _is_there(self.path):
+            raise NoMemoryYet(self.path)
+        return self.path
+
     def bank(
         self, *, create: bool = False, as_written: bool = False, maintain: bool = True
     ) -> MemoryBank:
@@ -116,9 +122,9 @@ class Shell:
         """
         from ebbmem.bank import MemoryBank  # heavy; --help needs none of it
 
-        if not (create or _is_there(self.path)):
-            raise NoMemoryYet(self.path)
-        if create and self.path == default_path():
+        if not create:
+            self.file()
+        elif self.path == default_path():
             _make_private(self.path.parent)
         named = {PolicyName.chat: Policy.chat(), PolicyName.published: Policy()}
         return MemoryBank.open(
@@ -163,7 +169,8 @@ def _make_private(folder: Path) -> None:
 _ORDER = (
     *("demo", "remember", "recall", "explain", "list", "show"),
     *("reinforce", "pin", "hold", "restore", "forget", "erase", "prune", "forecast", "stats"),
-    *("export", "import", "reembed", "backup", "doctor", "audit", "probe", "report", "bench"),
+    *("export", "import", "reembed", "backup", "doctor", "repair"),
+    *("audit", "probe", "report", "bench"),
 )
 
 

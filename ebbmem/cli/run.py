@@ -21,6 +21,7 @@ from ebbmem.cli import (  # each adds its commands
     life,
     memories,
     monitor,
+    repair,
 )
 from ebbmem.cli.app import app
 from ebbmem.cli.output import print_error, program
@@ -34,6 +35,7 @@ COMMANDS = (
     life,
     data,
     doctor,
+    repair,
     audit,
     monitor,
     bench,

@@ -38,9 +38,7 @@ def link_hash(before: bytes, ns: str, number: int, done: Done) -> bytes:
     return hashlib.blake2b(words.encode("ascii"), digest_size=32).digest()
 
 
-def append_audit(
-    db: Database, ns: str, now: int, done: Iterable[tuple[str, str]]
-) -> None:
+def append_audit(db: Database, ns: str, now: int, done: Iterable[tuple[str, str]]) -> None:
     """Add a line for each (action, id), inside the transaction that did it."""
     lines = [(now, action, id_) for action, id_ in done]
     if lines:

@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ebbmem.clock import to_micros
 from ebbmem.embedding.base import Encoding, Fingerprint
 from ebbmem.records import Draft, Memory, Namespace, Status, Trust
 from ebbmem.store.probes import ProbeStore
+
+if TYPE_CHECKING:
+    from ebbmem.store.mends import Rules
 
 __all__ = [
     "Added",
@@ -447,8 +450,13 @@ class MemoryStore(ProbeStore, Protocol):
         """
         ...
 
-    def diagnose(self) -> dict[str, object]:
-        """path, engine, engine_version, schema, integrity ("ok" or what is wrong), bytes, swept."""
+    def diagnose(self, rules: Rules | None = None) -> dict[str, object]:
+        """path, engine, engine_version, schema, integrity ("ok" or what is wrong), counts, sizes.
+
+        `unsound` has the kinds of faults of rows and how many there are, deadlines among them
+        only by `rules`; `trails` the namespaces whose audit trail is not as it was written;
+        `swept` is False while traces of what was removed may be left.
+        """
         ...
 
     def backup(self, path: str) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import threading
@@ -38,6 +39,8 @@ Durability = Literal["normal", "full"]
 
 log = logging.getLogger("ebbmem")
 
+_NO_ROOM = "the disk is full; nothing was changed"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _DAMAGED = "is damaged; `ebbmem repair` saves what can be read"
 _HELD = (
     f"another process or connection held it for {BUSY_SECONDS:g} s; nothing was changed: "
@@ -49,7 +52,7 @@ _ERRORS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("SQLITE_READONLY", StoreReadOnly, "cannot be written"),
     ("SQLITE_CANTOPEN", StoreReadOnly, "cannot be opened: no such folder, or no permission"),
     ("SQLITE_PERM", StoreReadOnly, "no permission"),
-    ("SQLITE_FULL", StoreFull, "the disk is full; nothing was changed"),
+    ("SQLITE_FULL", StoreFull, _NO_ROOM),
     ("SQLITE_IOERR", StoreError, "the disk failed; nothing was changed"),
     ("SQLITE_BUSY", StoreBusy, _HELD),
     ("SQLITE_LOCKED", StoreBusy, _HELD),
@@ -96,10 +99,12 @@ class Connection:
     def close(self) -> None:
         """Sweep what this connection may have removed, and close."""
         with self._lock:
-            if self._wrote:
-                self.sweep()
-            self._wrote = False
-            self._db.close()
+            try:
+                if self._wrote:
+                    self.sweep()
+            finally:
+                self._wrote = False
+                self._db.close()
 
     def _inside(self) -> bool:
         return self._db.in_transaction
@@ -188,7 +193,7 @@ class Connection:
         """
         if self.path == ":memory:":
             return
-        with suppress(OSError):  # no log, nothing to do
+        with suppress(OSError, StoreError):  # no log, or what is committed stays so
             if os.stat(f"{self.path}-wal").st_size > LOG_BYTES:
                 with self._translated(), self._waiting(0.0):
                     truncate_log(self._db)
@@ -281,6 +286,8 @@ class Connection:
         except UnicodeDecodeError as error:  # of a message that quotes the file
             raise StoreUnreadable(path or self.path, _DAMAGED) from error
         except OSError as error:
+            if error.errno in _FULL:
+                raise StoreFull(path or self.path, _NO_ROOM) from error
             missing = isinstance(error, FileNotFoundError)
             reason = "its folder does not exist" if missing else error.strerror or str(error)
             raise StoreReadOnly(path or self.path, reason) from error

@@ -50,6 +50,7 @@ __all__ = [
     "has_id",
     "json_list",
     "read_changes",
+    "read_fingerprint",
     "read_links",
     "read_memories",
     "read_passages",
@@ -89,7 +90,7 @@ def read_changes(db: Database, key: str, since: int) -> Changes:
     check_numbers(seq, floor, *(row[8] for row in rows if row[9] is not None))
     if 0 < since < floor:
         return replace(read_changes(db, key, 0), reset=True)
-    current = None if embedder[0] is None else _fingerprint(*embedder)
+    current = None if embedder[0] is None else read_fingerprint(*embedder)
     renewed = [text_of(row[9]) for row in rows if row[10] is not None and row[8] > since]
     passages = read_passages(db, key, renewed, current) if renewed else {}
     links = read_links(db, key, renewed) if renewed else {}
@@ -214,9 +215,7 @@ def read_size(db: Database, key: str) -> int:
     )
 
 
-def read_links(
-    db: Database, key: str, ids: Sequence[str]
-) -> dict[str, list[tuple[str, float]]]:
+def read_links(db: Database, key: str, ids: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
     found: dict[str, list[tuple[str, float]]] = {}
     for mine, other in (("a", "b"), ("b", "a")):
         rows = db.execute(
@@ -236,10 +235,10 @@ def current_embedder(db: Database) -> tuple[int, Fingerprint] | None:
         "SELECT number, name, dimension, token_dimension, min_similarity "
         "FROM embedder WHERE current"
     ).fetchone()
-    return None if row is None else (row[0], _fingerprint(*row[1:]))
+    return None if row is None else (row[0], read_fingerprint(*row[1:]))
 
 
-def _fingerprint(name: Any, dimension: Any, tokens: Any, least: Any) -> Fingerprint:
+def read_fingerprint(name: Any, dimension: Any, tokens: Any, least: Any) -> Fingerprint:
     """What the file says of its embedder."""
     sizes = (dimension, tokens)
     if not all(type(each) is int and 0 <= each <= MOST_NUMBERS for each in sizes):

@@ -28,6 +28,7 @@ __all__ = [
     "MEMORY_COLUMNS",
     "MIGRATIONS",
     "STATE_COLUMNS",
+    "checked_metadata",
     "digest",
     "digest_of",
     "join_namespace",
@@ -371,7 +372,7 @@ def read_memory(row: Sequence[Any]) -> Memory:
         position=position,
         speaker=speaker,
         created_at=from_micros(state.created_at),
-        metadata=_metadata(id_, metadata),
+        metadata=checked_metadata(id_, metadata),
         last_reinforced_at=_instant(state.last_reinforced_at),
         recall_count=state.recall_count,
         fades_at=_instant(state.fades_at),
@@ -417,7 +418,8 @@ def read_metadata(id_: str, stored: str) -> dict[str, Any]:
     return found
 
 
-def _metadata(id_: str, stored: str) -> dict[str, Any]:
+def checked_metadata(id_: str, stored: str) -> dict[str, Any]:
+    """Metadata as it was written, every value looked at."""
     try:
         return check_metadata(read_metadata(id_, stored))
     except InvalidInput as error:

@@ -32,6 +32,8 @@ __all__ = [
     "namespace",
     "number_of",
     "text_of",
+    "wrong_columns",
+    "wrong_facts",
 ]
 
 Test = Callable[[Any], object]
@@ -132,10 +134,20 @@ def check_state(state: State) -> State:
     """A state, if each of its facts can be."""
     if type(state.id) is not str:
         raise Malformed(None, "its id is no text")
-    for name, test in _STATE.items():
+    for name, test in _STATE.items():  # each row that is read: no list is made
         if not test(getattr(state, name)):
             raise Malformed(state.id, f"its {name} cannot be")
     return state
+
+
+def wrong_facts(state: State) -> list[str]:
+    """The facts of a state that cannot be."""
+    return [name for name, test in _STATE.items() if not test(getattr(state, name))]
+
+
+def wrong_columns(**columns: object) -> list[str]:
+    """Those columns of a memory that cannot be, by the names its fields have."""
+    return [name for name, value in columns.items() if not _COLUMNS[name](value)]
 
 
 def check_namespace_row(info: NamespaceInfo) -> NamespaceInfo:

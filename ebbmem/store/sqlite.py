@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from ebbmem.conditions import condition
@@ -27,7 +26,9 @@ from ebbmem.store.base import (
     as_given,
 )
 from ebbmem.store.connection import Connection, Durability
+from ebbmem.store.diagnosis import examine
 from ebbmem.store.lease import end_lease, take_lease
+from ebbmem.store.mends import Rules
 from ebbmem.store.reads import (
     STALE,
     current_embedder,
@@ -91,15 +92,13 @@ class SQLiteStore(SQLiteProbes):
         with self.connection.read() as db:
             return read_size(db, join_namespace(ns))
 
-    def diagnose(self) -> dict[str, object]:
-        file = Path(self.path)
+    def diagnose(self, rules: Rules | None = None) -> dict[str, object]:
         return {
             "path": self.path,
             "engine": self.connection.driver.name,
             "engine_version": self.connection.driver.version,
             "schema": self.connection.pragma("user_version"),
-            "integrity": self.connection.pragma("integrity_check"),
-            "bytes": file.stat().st_size if file.exists() else 0,
+            **examine(self.connection, rules),
             "swept": self.is_swept(),
         }
 
