@@ -4,36 +4,41 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 
 __all__ = ["appearing"]
 
-_calls = count()
+_filling: set[str] = set()  # names that this process is at
+_JOURNALS = ("-journal", "-wal", "-shm")  # of a database that is filled
 
 
 @contextmanager
 def appearing(target: Path) -> Iterator[Path]:
     """An empty file beside `target`, to fill; it takes its place if the block ends well.
 
-    What a process left behind that was killed meanwhile goes with the next file of that name.
+    What was left behind, by a process that was killed or by a disk that failed, goes with the
+    next file of that name.
 
     Raises:
         OSError: it cannot be written; what stood at `target` still does.
     """
     _sweep(target)
-    partial = target.with_name(f".{target.name}.{os.getpid()}-{next(_calls)}.partial")
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    # Not to be guessed: containers may give two processes one number, and then half of what the
+    # one writes would take the place of what the other did.
+    partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+    _filling.add(partial.name)
     try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         yield partial
         _settle(partial)
         os.replace(partial, target)
     finally:
-        with suppress(FileNotFoundError):
-            os.unlink(partial)
-    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _filling.discard(partial.name)
+        _remove(partial)
+    with suppress(OSError):  # it is there; not every system lets one wait for a folder
         _settle(target.parent)
 
 
@@ -46,19 +51,30 @@ def _settle(path: Path) -> None:
         os.close(handle)
 
 
+def _remove(partial: Path) -> None:
+    """Best effort: the next file of that name tries again, and says what hinders it."""
+    for suffix in ("", *_JOURNALS):
+        with suppress(OSError):
+            os.unlink(f"{partial}{suffix}")
+
+
 def _sweep(target: Path) -> None:
-    """Remove what dead processes left of this target, their journals too."""
+    """Remove what nobody fills any more of this target, journals too."""
     if os.name != "posix":  # elsewhere one cannot ask whether a process lives without harm
         return
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.(\d+)-\d+\.partial(-journal|-wal|-shm)?")
+    pattern = re.compile(
+        rf"(\.{re.escape(target.name)}\.(\d+)-[0-9a-f]+\.partial)(-journal|-wal|-shm)?"
+    )
     with suppress(OSError):  # no such folder: the caller is told so when it writes
         for each in target.parent.iterdir():
             found = pattern.fullmatch(each.name)
-            if found and not _lives(int(found[1])):
+            if found and not _is_filled(found[1], int(found[2])):
                 each.unlink(missing_ok=True)
 
 
-def _lives(process: int) -> bool:
+def _is_filled(name: str, process: int) -> bool:
+    if process == os.getpid():
+        return name in _filling
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -73,7 +73,52 @@ def test_a_folder_that_does_not_exist_is_an_error_of_the_system(tmp_path: Path) 
         pass
 
 
-def test_a_process_of_somebody_else_lives() -> None:
-    assert whole._lives(1)
-    assert whole._lives(os.getpid())
-    assert not whole._lives(ended_process())
+def test_what_a_process_of_somebody_else_fills_is_filled() -> None:
+    assert whole._is_filled("", 1)
+    assert not whole._is_filled("", os.getpid())  # by this one, which knows its own
+    assert not whole._is_filled("", ended_process())
+
+
+def test_the_journal_of_a_database_that_was_filled_goes_with_it(tmp_path: Path) -> None:
+    def fill() -> None:
+        with appearing(tmp_path / "out.db") as partial:
+            partial.with_name(f"{partial.name}-journal").touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fill()
+    assert names(tmp_path) == []
+
+
+def test_what_could_not_be_removed_goes_with_the_next_file_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out.txt"
+
+    def refuse(path: object) -> None:
+        raise PermissionError(path)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "unlink", refuse)
+        with pytest.raises(KeyError), appearing(target):
+            raise KeyError
+    assert len(names(tmp_path)) == 1
+    with appearing(target) as partial:
+        partial.write_text("whole")
+    assert names(tmp_path) == ["out.txt"]
+
+
+def test_a_folder_that_cannot_be_waited_for_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = whole._settle
+
+    def settle(path: Path) -> None:
+        if path.is_dir():
+            raise OSError(22, "not supported")
+        real(path)
+
+    monkeypatch.setattr(whole, "_settle", settle)
+    with appearing(tmp_path / "out.txt") as partial:
+        partial.write_text("whole")
+    assert names(tmp_path) == ["out.txt"]
