@@ -222,6 +222,22 @@ def test_dl_5_the_store_is_the_database_alone(open_bank: OpenBank, file: Path) -
     assert {each.name for each in file.parent.iterdir()} <= allowed
 
 
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("content", [b"", bytes(3 * 4096), random.Random(5).randbytes(3 * 4096)])
+def test_dl_5_a_file_beside_it_that_is_none_of_its_own_costs_nothing(
+    open_bank: OpenBank, file: Path, suffix: str, content: bytes
+) -> None:
+    with open_bank(embedder=HashingEmbedder()) as bank:
+        bank.remember_many([f"note {number} of thing{number}" for number in range(100)])
+    file.with_name(file.name + suffix).write_bytes(content)
+    bank = open_bank(embedder=HashingEmbedder())
+    vectors = bank.vectors([each.id for each in bank.list()])
+    assert len(vectors) == 100
+    for id_, vector in vectors.items():
+        [hit] = bank.recall(vector.tolist(), k=1, reinforce=False)
+        assert hit.memory.id == id_
+
+
 # -- DL-6 ------------------------------------------------------------------------------------
 
 FIVE = {f"t{i}": [float(i == j) for j in range(5)] for i in range(5)}
