@@ -6,6 +6,7 @@ import importlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_an_affected_sqlite_moves_its_log_when_we_say_so_and_it_stays_short(
         for number in range(60):
             bank.remember(f"{number} " + "x" * 4000)
             sizes.append(log_size(file))
-        largest_write = max(after - before for before, after in zip(sizes, sizes[1:], strict=False))
+        largest_write = max(after - before for before, after in pairwise(sizes))
         assert max(sizes) <= 100_000 + largest_write
         assert sizes.count(0) >= 2  # it was moved, again and again
         assert len(bank.list()) == 60

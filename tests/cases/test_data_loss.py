@@ -223,7 +223,11 @@ def test_dl_5_the_store_is_the_database_alone(open_bank: OpenBank, file: Path) -
 
 
 @pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
-@pytest.mark.parametrize("content", [b"", bytes(3 * 4096), random.Random(5).randbytes(3 * 4096)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", bytes(3 * 4096), random.Random(5).randbytes(3 * 4096)],
+    ids=["empty", "zeros", "noise"],
+)
 def test_dl_5_a_file_beside_it_that_is_none_of_its_own_costs_nothing(
     open_bank: OpenBank, file: Path, suffix: str, content: bytes
 ) -> None:

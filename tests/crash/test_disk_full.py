@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -48,6 +49,26 @@ def test_erasing_needs_room_for_a_moment_and_waits_for_it(file: Path, open_bank:
     assert len(receipt.ids) == 25
     bank.close()
     assert is_swept(file)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_as_such_when_a_file_is_made(
+    file: Path, open_bank: OpenBank, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    bank = open_bank(path=file.with_name("other.db"))
+
+    def full(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", full)
+        with pytest.raises(StoreFull) as told:
+            open_bank()
+        with pytest.raises(StoreFull) as copied:
+            bank.backup(file.with_name("copy.db"))
+    assert (told.value.path, copied.value.path) == (str(file), str(file.with_name("copy.db")))
+    assert open_bank().list() == []
+    bank.backup(file.with_name("copy.db"))
 
 
 FULL = """
