@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ebbmem import EbbmemError, Memory, MemoryBank
 from ebbmem.exchange import read_file
+from ebbmem.store.driver import driver
 
 Pair = tuple[str, str]
 
@@ -237,11 +237,15 @@ def _check_links(stored: Mapping[Pair, float], wanted: Mapping[Pair, float]) -> 
 
 
 def check_pages(file: Path) -> Iterator[Fault]:
-    """Whether SQLite finds a file sound."""
+    """Whether SQLite finds a file sound.
+
+    The one that banks use: two copies of SQLite in one process do not see each other's locks, and
+    the one that closes a file lets go those of the other.
+    """
     try:
-        with closing(sqlite3.connect(file)) as db:
+        with closing(driver().connect(str(file), wait=10.0)) as db:
             found = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    except sqlite3.DatabaseError as error:
+    except driver().error as error:
         found = str(error)
     if found != "ok":
         yield Fault("damaged", f"{file.name}: {found}")

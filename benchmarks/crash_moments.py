@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from crash_writer import DIMENSION, OTHER, POLICY, direction, opened, say, text_
 
 import ebbmem
 from ebbmem import MemoryBank
+from ebbmem.store.driver import driver
 from ebbmem.store.schema import digest_of, migrate, newest
 
 NOTES = 300
@@ -60,7 +60,7 @@ def migrating(folder: Path, rng: random.Random) -> list[Fault]:
 
 
 def _make_old(file: Path, version: int) -> None:
-    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+    with closing(driver().connect(str(file), wait=10.0)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("BEGIN")
         migrate(db, upto=version)

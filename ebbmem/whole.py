@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all, and readable by its owner alone."""
+"""A file that appears whole or not at all, or passes; readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -9,21 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["appearing"]
+__all__ = ["appearing", "passing"]
 
 _filling: set[str] = set()  # names that this process is at
 _JOURNALS = ("-journal", "-wal", "-shm")  # of a database that is filled
 
 
 @contextmanager
-def appearing(target: Path) -> Iterator[Path]:
-    """An empty file beside `target`, to fill; it takes its place if the block ends well.
+def passing(target: Path) -> Iterator[Path]:
+    """An empty file beside `target`, to fill and to read; it is gone when the block ends.
 
     What was left behind, by a process that was killed or by a disk that failed, goes with the
     next file of that name.
-
-    Raises:
-        OSError: it cannot be written; what stood at `target` still does.
     """
     _sweep(target)
     # Not to be guessed: containers may give two processes one number, and then half of what the
@@ -33,11 +30,22 @@ def appearing(target: Path) -> Iterator[Path]:
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         yield partial
-        _settle(partial)
-        os.replace(partial, target)
     finally:
         _filling.discard(partial.name)
         _remove(partial)
+
+
+@contextmanager
+def appearing(target: Path) -> Iterator[Path]:
+    """A file like `passing`, but it takes the place of `target` if the block ends well.
+
+    Raises:
+        OSError: it cannot be written; what stood at `target` still does.
+    """
+    with passing(target) as partial:
+        yield partial
+        _settle(partial)
+        os.replace(partial, target)
     with suppress(OSError):  # it is there; not every system lets one wait for a folder
         _settle(target.parent)
 

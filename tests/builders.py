@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,19 @@ from ebbmem import MemoryBank
 from ebbmem.embedding.encoding import Encoding, TokenVectors
 from ebbmem.records import Memory, Recollection
 from ebbmem.store import Passage
+from ebbmem.store.driver import Database, driver
 
 OpenBank = Callable[..., MemoryBank]  # the fixture `open_bank`
 AT = datetime(2026, 1, 1, tzinfo=UTC)  # where `ManualClock` stands
+
+
+def another(file: Path) -> closing[Database]:
+    """A second connection to a file, closed behind a `with`, by the SQLite that banks use.
+
+    Two copies of SQLite in one process do not see each other's locks, and the one that closes a
+    file lets go those of the other.
+    """
+    return closing(driver().connect(str(file), wait=5.0))
 
 
 def a_memory(**changes: Any) -> Memory:

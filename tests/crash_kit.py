@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import timedelta
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from ebbmem import Draft, MemoryBank, Policy
 from ebbmem.arena import Arena
+from ebbmem.store.driver import driver
 from ebbmem.testing import ManualClock
 
 Dump = dict[str, list[str]]
@@ -42,7 +42,7 @@ class Directions:
 
 def dump(file: Path) -> Dump:
     """Every row of every table that is committed, apart from who is at work and what is swept."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+    with closing(_connected(file)) as db:
         db.execute("BEGIN")
         tables = db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
         names = [name for name, sql in tables if sql and sql.startswith("CREATE TABLE")]
@@ -52,6 +52,15 @@ def dump(file: Path) -> Dump:
             if name not in HOUSEKEEPING
         }
         return found | {"schema": [repr(each) for each in tables]}
+
+
+def _connected(file: Path) -> Any:
+    """With the SQLite that banks use, and none of its faults.
+
+    Two copies of SQLite in one process do not see each other's locks, and the one that closes a
+    file lets go those of the other.
+    """
+    return driver().module.connect(str(file), isolation_level=None)
 
 
 def _columns(table: str) -> str:
@@ -65,7 +74,7 @@ def _columns(table: str) -> str:
 
 def is_swept(file: Path) -> bool:
     """Whether a file that nobody has open is free of what was removed from it."""
-    with closing(sqlite3.connect(file)) as db:
+    with closing(_connected(file)) as db:
         removed, swept = db.execute("SELECT removed, swept FROM removal").fetchone()
     return bool(removed == swept) and not Path(f"{file}-wal").exists()
 

@@ -10,7 +10,6 @@ import re
 import signal
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing.connection import Connection as Pipe
@@ -21,7 +20,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from builders import AT, OpenBank
+from builders import AT, OpenBank, another
 from ebbmem import Draft, Erased, Held, MemoryBank, NotFound, Policy
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint, TokenVectors
 from ebbmem.store import connection, removal
@@ -335,7 +334,7 @@ def test_rows_that_moved_between_pages_leave_no_copy_behind(
 @pytest.fixture
 def reader(bank: MemoryBank, file: Path) -> Iterator[sqlite3.Connection]:
     """Another connection in the middle of a transaction, for which the log must stay."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+    with another(file) as db:
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM memory").fetchone()
         yield db
@@ -400,7 +399,7 @@ def test_another_writer_in_the_middle_of_its_work_is_no_error(
     sweep = Sweeper.sweep
 
     def disturbed(self: Sweeper) -> bool:
-        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        with another(file) as other:
             other.execute("BEGIN IMMEDIATE")
             return sweep(self)
 
@@ -547,7 +546,7 @@ def test_a_disk_that_fails_while_traces_are_cleared_undoes_no_erasure(
     bank: MemoryBank, file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(db: sqlite3.Connection) -> bool:
-        raise sqlite3.OperationalError("the disk failed")
+        raise db.OperationalError("the disk failed")
 
     with monkeypatch.context() as patched:
         patched.setattr(connection, "truncate_log", broken)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import AT, OpenBank
+from builders import AT, OpenBank, another
 from ebbmem import Draft, MemoryBank, Policy, StoreBusy, daily
 from ebbmem.store.lease import LEASE_SECONDS
 from ebbmem.testing import ManualClock
@@ -37,12 +35,12 @@ def faded(bank: MemoryBank) -> list[str]:
 
 def lease(file: Path) -> list[tuple[str, str]]:
     """(namespace, holder) as they stand in the file."""
-    with closing(sqlite3.connect(file)) as db:
+    with another(file) as db:
         return db.execute("SELECT ns, holder FROM lease").fetchall()
 
 
 def end_at(file: Path, ends: int) -> None:
-    with closing(sqlite3.connect(file)) as db, db:
+    with another(file) as db:
         db.execute("UPDATE lease SET ends_at = ?", (ends,))
 
 

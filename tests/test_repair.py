@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import sqlite3
 import stat
 from contextlib import closing
@@ -15,10 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import OpenBank
+from builders import OpenBank, another
 from ebbmem import Draft, FingerprintMismatch, MemoryBank, Policy, diagnose, repair
-from ebbmem.errors import StoreError, StoreUnreadable
+from ebbmem.errors import StoreError, StoreFull, StoreReadOnly, StoreUnreadable
 from ebbmem.health import Repaired
+from ebbmem.store import salvage
+from ebbmem.store.driver import Database
+from ebbmem.store.schema import migrate
 from ebbmem.testing import ManualClock, TableEmbedder
 
 IDS = tuple(f"m{number}" for number in range(9))
@@ -67,7 +72,7 @@ def filled(bank: MemoryBank) -> MemoryBank:
 
 
 def plant(file: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+    with another(file) as db:
         for each in statements:
             names = TABLES if "{each}" in each else ("",)
             for name in names:
@@ -440,6 +445,63 @@ def test_a_table_that_was_dropped_is_made_from_the_memories(
     assert done.mended == {"memories without a state": 9}
     assert (done.salvaged, done.embedded) == (9, 9)
     assert_recalled(open_bank(path=done.path, embedder="hashing"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="whether a process lives is not asked elsewhere")
+def test_what_a_killed_salvage_left_is_private_and_goes_with_the_next(
+    planted: Path, clock: ManualClock
+) -> None:
+    plant(planted, "CREATE TABLE mine (x)")
+    process = os.fork()
+    if process == 0:
+        salvage._with_our_tables = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        repair(planted, clock=clock)
+    assert os.WTERMSIG(os.waitpid(process, 0)[1]) == signal.SIGKILL
+    left = [each for each in planted.parent.iterdir() if each != planted]
+    assert left
+    assert {stat.S_IMODE(each.stat().st_mode) for each in left} == {0o600}
+    repair(planted, clock=clock)
+    assert sorted(os.listdir(planted.parent)) == ["memory.db", "memory.salvaged.db"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are of POSIX")
+def test_a_log_that_is_copied_is_private_whatever_it_was(tmp_path: Path) -> None:
+    source, target = tmp_path / "memory.db-wal", tmp_path / "copy-wal"
+    source.write_bytes(b"tea")
+    source.chmod(0o644)
+    salvage._copy_privately(str(source), str(target))
+    assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode)) == (b"tea", 0o600)
+
+
+def test_a_full_disk_is_no_reason_to_give_a_file_up(
+    planted: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(planted, "CREATE TABLE mine (x)")
+
+    def without_room(db: Database, **rest: int) -> None:
+        migrate(db, **rest)
+        db.execute("PRAGMA max_page_count = 1").fetchall()  # no more than it has
+
+    with monkeypatch.context() as patched:
+        patched.setattr(salvage, "migrate", without_room)
+        with pytest.raises(StoreFull, match="the disk is full; nothing was changed"):
+            repair(planted, clock=clock)
+    assert os.listdir(planted.parent) == [planted.name]
+    assert repair(planted, clock=clock).salvaged == len(TEXTS)
+
+
+def test_a_folder_that_takes_no_copy_is_said_so(
+    planted: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(planted, "CREATE TABLE mine (x)")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(salvage, "_copy_privately", refuse)
+    with pytest.raises(StoreReadOnly, match="Permission denied"):
+        repair(planted, clock=clock)
+    assert os.listdir(planted.parent) == [planted.name]
 
 
 @pytest.mark.parametrize(

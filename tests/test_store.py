@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
 import subprocess
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders import AT, a_memory, a_passage
+from builders import AT, a_memory, a_passage, another
 from ebbmem.clock import DAY, to_micros
 from ebbmem.embedding import Fingerprint
 from ebbmem.embedding.encoding import Encoding
@@ -83,7 +82,7 @@ def store(file: Path) -> Iterator[SQLiteStore]:
 
 def dump(path: Path) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Every row of every table, as another program reads them."""
-    with closing(sqlite3.connect(path)) as db:
+    with another(path) as db:
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
         return [(name, sorted(db.execute(f"SELECT * FROM {name}"), key=repr)) for name in names]
 
@@ -253,7 +252,7 @@ def test_a_backup_is_consistent_while_another_process_holds_a_write(
     store: SQLiteStore, file: Path, tmp_path: Path
 ) -> None:
     before = dump(file)
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+    with another(file) as other:
         other.execute("BEGIN IMMEDIATE")
         other.execute("DELETE FROM memory")
         store.backup(str(tmp_path / "copy.db"))
@@ -334,7 +333,7 @@ def test_a_store_that_another_process_holds_is_busy_and_nothing_changes(
     store = SQLiteStore(str(file))
     add(store, entry("m1", "tea"))
     before = dump(file)
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+    with another(file) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
             add(store, entry("m2", "milk"))
@@ -457,7 +456,7 @@ def test_a_read_sees_one_state_while_another_handle_writes(store: SQLiteStore, f
     other.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="root may write anywhere")
+@pytest.mark.usefixtures("bound")
 def test_a_file_that_cannot_be_written_is_an_error_of_ours(store: SQLiteStore, file: Path) -> None:
     store.close()
     file.chmod(0o400)

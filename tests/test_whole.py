@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ebbmem import whole
-from ebbmem.whole import appearing
+from ebbmem.whole import appearing, passing
 
 
 def names(folder: Path) -> list[str]:
@@ -33,6 +33,13 @@ def test_it_appears_at_the_end_and_alone(tmp_path: Path) -> None:
         partial.write_text("whole")
     assert (names(tmp_path), target.read_text()) == (["out.txt"], "whole")
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_one_that_passes_is_private_and_gone_with_its_journals(tmp_path: Path) -> None:
+    with passing(tmp_path / "out.db") as partial:
+        assert stat.S_IMODE(partial.stat().st_mode) == 0o600 or os.name != "posix"
+        partial.with_name(f"{partial.name}-wal").touch()
+    assert names(tmp_path) == []
 
 
 def test_what_stood_there_stays_if_the_block_fails(tmp_path: Path) -> None:

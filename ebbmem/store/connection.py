@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import threading
@@ -16,10 +15,7 @@ from ebbmem.checks import check_choice
 from ebbmem.errors import (
     EbbmemError,
     SchemaTooNew,
-    StoreBusy,
     StoreError,
-    StoreFull,
-    StoreReadOnly,
     StoreUnreadable,
 )
 from ebbmem.store.driver import Database, driver
@@ -27,6 +23,7 @@ from ebbmem.store.removal import Sweeper, truncate_log
 from ebbmem.store.schema import APPLICATION_ID, migrate, newest
 from ebbmem.store.shape import strange_part
 from ebbmem.store.sound import Malformed
+from ebbmem.store.translation import DAMAGED, name_of, translate, translate_file
 from ebbmem.whole import appearing
 
 __all__ = ["Connection", "Durability"]
@@ -38,25 +35,6 @@ LOG_BYTES = 4 * 2**20  # of the write-ahead log, from which we move it into the 
 Durability = Literal["normal", "full"]
 
 log = logging.getLogger("ebbmem")
-
-_NO_ROOM = "the disk is full; nothing was changed"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_DAMAGED = "is damaged; `ebbmem repair` saves what can be read"
-_HELD = (
-    f"another process or connection held it for {BUSY_SECONDS:g} s; nothing was changed: "
-    "try again, and end what keeps it"
-)
-_ERRORS: tuple[tuple[str, type[StoreError], str], ...] = (
-    ("SQLITE_NOTADB", StoreUnreadable, "is not a database"),
-    ("SQLITE_CORRUPT", StoreUnreadable, _DAMAGED),
-    ("SQLITE_READONLY", StoreReadOnly, "cannot be written"),
-    ("SQLITE_CANTOPEN", StoreReadOnly, "cannot be opened: no such folder, or no permission"),
-    ("SQLITE_PERM", StoreReadOnly, "no permission"),
-    ("SQLITE_FULL", StoreFull, _NO_ROOM),
-    ("SQLITE_IOERR", StoreError, "the disk failed; nothing was changed"),
-    ("SQLITE_BUSY", StoreBusy, _HELD),
-    ("SQLITE_LOCKED", StoreBusy, _HELD),
-)
 
 
 class Connection:
@@ -79,6 +57,9 @@ class Connection:
         self._reading = self._writing = False
         self._truncate_later = False
         self._sweep_again = self._wrote = False
+        self._patience = BUSY_SECONDS
+        self._file = os.path.abspath(path)  # wherever the process goes
+        self._opened: tuple[object, object] | None = None
         with self._translated():
             fresh = path != ":memory:" and not os.path.exists(path)
             if fresh:  # private from the first byte on
@@ -92,6 +73,7 @@ class Connection:
                 self._configure()
             self._migrate()
             self._sweeper = Sweeper(self._db)
+            self._opened = self._identities()
         except BaseException:
             self._db.close()
             raise
@@ -117,6 +99,7 @@ class Connection:
                 yield self._db
                 return
             self._end_left_open()
+            self._follow_log()
             try:
                 self._reading = True
                 self._db.execute("BEGIN")
@@ -135,6 +118,7 @@ class Connection:
                 return
             if not self._reading:
                 self._end_left_open()
+                self._follow_log()
             try:
                 self._writing = self._wrote = True
                 self._db.execute("BEGIN IMMEDIATE")  # fails inside a read, which would undo it
@@ -160,11 +144,45 @@ class Connection:
         if self._inside():
             self._db.execute("ROLLBACK")
 
+    def _follow_log(self) -> None:
+        """Open anew if the log is not the one that was opened: what is written there is nowhere.
+
+        A connection of another SQLite in this process does not see our locks; when it closes it
+        takes itself for the last one, moves the log into the file and removes it.
+        """
+        try:
+            found = self._identities()
+        except OSError:  # nobody can say; what is open may still serve
+            return
+        if self._opened is None or found == self._opened:
+            return
+        if found[0] != self._opened[0]:
+            raise StoreError(self.path, "is not the file that was opened: moved, or replaced")
+        log.warning("%s was opened with another SQLite in this process; its log is gone", self.path)
+        before = self._db
+        self._db = self.driver.connect(self._file, wait=BUSY_SECONDS)
+        try:
+            self._configure()
+            self._db.execute("PRAGMA user_version").fetchone()  # makes the log
+            self._sweeper = Sweeper(self._db)
+            self._opened = self._identities()
+        except BaseException:
+            self._db.close()
+            self._db = before
+            raise
+        before.close()
+
+    def _identities(self) -> tuple[object, object]:
+        """Which file and which log stand at our path; neither for one in memory."""
+        return _identity(self._file), _identity(f"{self._file}-wal")
+
     def backup(self, target: str) -> None:
         """A consistent copy while others read and write; `target` appears whole or not at all."""
         if Path(target).exists():
             raise StoreError(target, "already exists; a backup overwrites nothing")
         with self._lock, self._translated(target), appearing(Path(target)) as partial:
+            if not self._inside():
+                self._follow_log()
             copy = self.driver.connect(str(partial), wait=BUSY_SECONDS)
             try:
                 self._db.backup(copy)
@@ -181,7 +199,7 @@ class Connection:
                 self._truncate_later = True
                 return
             try:
-                with self._translated(), self._waiting(0.0):
+                with self._waiting(0.0):
                     truncate_log(self._db)
             except StoreError:  # what is committed stays so; the next write tries again
                 self._sweep_again = True
@@ -195,7 +213,7 @@ class Connection:
             return
         with suppress(OSError, StoreError):  # no log, or what is committed stays so
             if os.stat(f"{self.path}-wal").st_size > LOG_BYTES:
-                with self._translated(), self._waiting(0.0):
+                with self._waiting(0.0):
                     truncate_log(self._db)
 
     def sweep(self, *, wait: float | None = None) -> bool:
@@ -211,7 +229,7 @@ class Connection:
             if self.path == ":memory:":
                 return True
             try:
-                with self._translated(), self._waiting(SWEEP_SECONDS if wait is None else wait):
+                with self._waiting(SWEEP_SECONDS if wait is None else wait):
                     self._sweep_again = self._inside() or not self._sweeper.sweep()
             except StoreError as error:
                 log.warning("what was removed is not yet cleared from the file: %s", error)
@@ -220,12 +238,20 @@ class Connection:
 
     @contextmanager
     def _waiting(self, seconds: float) -> Iterator[None]:
-        """Another patience with those who hold the file."""
+        """Another patience with those who hold the file; errors come out translated."""
         try:
-            self._db.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}").fetchall()
-            yield
+            with self._translated():
+                if not self._inside():
+                    self._follow_log()
+                self._wait(seconds)
+                yield
         finally:
-            self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}").fetchall()
+            with self._translated():
+                self._wait(BUSY_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        self._patience = seconds
+        self._db.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}").fetchall()
 
     def pragma(self, name: str) -> object:
         """The first value a pragma answers."""
@@ -233,10 +259,10 @@ class Connection:
             return self._db.execute(f"PRAGMA {name}").fetchone()[0]
 
     def _refuse_foreign(self) -> None:
-        version, application, tables = self._db.execute(
-            "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master) "
-            "FROM pragma_user_version, pragma_application_id"
-        ).fetchone()
+        [tables] = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        # PRAGMAs, not the tables of their names: a file can put an endless view in their place.
+        [version] = self._db.execute("PRAGMA user_version").fetchone()
+        [application] = self._db.execute("PRAGMA application_id").fetchone()
         if tables and application != APPLICATION_ID:
             raise StoreUnreadable(self.path, "is a database of another program")
         if version > newest():
@@ -253,15 +279,14 @@ class Connection:
                 self._db.execute("PRAGMA journal_mode = WAL").fetchall()
                 break
             except self.driver.error as error:
-                busy = _name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+                busy = name_of(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
                 if not busy or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
         self._db.execute(f"PRAGMA synchronous = {self._durability}")
         if self.driver.wal_reset_affected:  # then nobody may move the log while others commit
             self._db.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
-        self._db.execute("PRAGMA trusted_schema = OFF")
-        self._db.execute("PRAGMA cell_size_check = ON")
+        self.driver.harden(self._db)
         self._db.execute("PRAGMA secure_delete = ON").fetchall()
         self._db.execute("PRAGMA temp_store = MEMORY")
 
@@ -284,29 +309,17 @@ class Connection:
         except Malformed as error:
             raise StoreUnreadable(path or self.path, str(error)) from error
         except UnicodeDecodeError as error:  # of a message that quotes the file
-            raise StoreUnreadable(path or self.path, _DAMAGED) from error
+            raise StoreUnreadable(path or self.path, DAMAGED) from error
         except OSError as error:
-            if error.errno in _FULL:
-                raise StoreFull(path or self.path, _NO_ROOM) from error
-            missing = isinstance(error, FileNotFoundError)
-            reason = "its folder does not exist" if missing else error.strerror or str(error)
-            raise StoreReadOnly(path or self.path, reason) from error
+            raise translate_file(path or self.path, error) from error
         except self.driver.misuse as error:
             raise StoreError(path or self.path, f"is closed ({error})") from error
         except self.driver.error as error:
-            raise _translate(path or self.path, error) from error
+            raise translate(path or self.path, error, self._patience) from error
 
 
-def _name(error: Exception) -> str:
-    """What SQLite calls it, such as "SQLITE_BUSY"; empty if the driver does not say."""
-    return getattr(error, "sqlite_errorname", None) or ""
-
-
-def _translate(path: str, error: Exception) -> StoreError:
-    name = _name(error)
-    for prefix, kind, reason in _ERRORS:
-        if name.startswith(prefix):
-            return kind(path, reason)
-    if str(error).startswith("Could not decode"):  # it quotes what it could not
-        return StoreUnreadable(path, _DAMAGED)
-    return StoreError(path, f"{name or type(error).__name__}: {error}")
+def _identity(path: str) -> tuple[int, int] | None:
+    with suppress(FileNotFoundError):
+        found = os.stat(path)
+        return found.st_dev, found.st_ino
+    return None

@@ -1,7 +1,9 @@
 """The DB-API seam: which build of SQLite a file is opened with.
 
 One module in the place of another: the standard library's, or pysqlite3, which brings a newer
-SQLite of its own. Their exceptions are different classes of the same names.
+SQLite of its own. Their exceptions are different classes of the same names. Within one process
+the two do not see each other's locks, so a program must not open a bank's file with the other one.
+Source: sqlite.org/howtocorrupt.html, "Multiple copies of SQLite linked into the same application".
 """
 
 from __future__ import annotations
@@ -41,6 +43,11 @@ class Driver:
         return str(self.module.sqlite_version)
 
     @property
+    def serves(self) -> bool:
+        """Whether its SQLite is new enough."""
+        return bool(self.module.sqlite_version_info >= MINIMUM)
+
+    @property
     def wal_reset_affected(self) -> bool:
         return wal_reset_affected(self.version)
 
@@ -65,12 +72,20 @@ class Driver:
         )
         return made  # type: ignore[no-any-return]
 
+    def harden(self, db: Any) -> None:
+        """What SQLite has against a file that somebody else may have prepared."""
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        defensive = getattr(self.module, "SQLITE_DBCONFIG_DEFENSIVE", None)
+        if defensive is not None:  # the standard library's, from Python 3.12
+            db.setconfig(defensive, True)
+
 
 def driver(name: str | None = None) -> Driver:
     """The driver of this name, else of EBBMEM_SQLITE, else the best there is.
 
-    That is pysqlite3 where it is installed, because somebody asked for it, else the standard
-    library's.
+    That is pysqlite3 where it is installed and new enough, because somebody asked for it, else the
+    standard library's.
 
     Raises:
         InvalidInput: there is no such driver.
@@ -79,7 +94,8 @@ def driver(name: str | None = None) -> Driver:
     """
     wanted = name or os.environ.get("EBBMEM_SQLITE", "").strip() or "auto"
     if wanted == "auto":
-        return _loaded("pysqlite3") or _required("sqlite3")
+        newer = _loaded("pysqlite3")
+        return newer if newer is not None and newer.serves else _required("sqlite3")
     if wanted not in DRIVERS:
         known = ", ".join(("auto", *DRIVERS))
         raise InvalidInput("EBBMEM_SQLITE", f"must be one of {known}, not {wanted[:40]!r}")
@@ -105,7 +121,7 @@ def _required(name: str) -> Driver:
     found = _loaded(name)
     if found is None:
         raise MissingExtra(f"EBBMEM_SQLITE={name}", "sqlite")
-    if found.module.sqlite_version_info < MINIMUM:
+    if not found.serves:
         reason = f"needs SQLite 3.37, this Python has {found.version}; pip install 'ebbmem[sqlite]'"
         raise StoreError(name, reason)
     return found

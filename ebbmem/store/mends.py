@@ -147,9 +147,12 @@ def _is_namespace(key: object) -> bool:
 
 
 def _namespaces(db: Database, rules: Rules, known: dict[str, _Whose]) -> Iterator[Mend]:
-    tops: dict[str, int] = dict(
-        db.execute("SELECT ns, max(max(change_seq, content_seq)) FROM state GROUP BY ns").fetchall()
-    )
+    tops = {
+        key: top if _is_number(top) else 0  # other mends see to the rows themselves
+        for key, top in db.execute(
+            "SELECT ns, max(max(change_seq, content_seq)) FROM state GROUP BY ns"
+        ).fetchall()
+    }
     used: dict[str, set[str]] = {}
     for key, category in db.execute("SELECT DISTINCT ns, category FROM memory").fetchall():
         used.setdefault(key, set())
@@ -170,13 +173,19 @@ def _namespaces(db: Database, rules: Rules, known: dict[str, _Whose]) -> Iterato
         if ran != pruned:
             yield _set("days of use that cannot be", "pruned_at", None, key)
         top = tops.get(key, 0)
-        if seq < top or not 0 <= floor <= seq:
-            yield _set("numbers of changes that cannot be", "change_seq", max(seq, top, 0), key)
+        known_seq = seq if _is_number(seq) else -1
+        if known_seq < top or not (_is_number(floor) and 0 <= floor <= known_seq):
+            highest = max(known_seq, top, 0)
+            yield _set("numbers of changes that cannot be", "change_seq", highest, key)
             yield _set("numbers of changes that cannot be", "floor_seq", 0, key, counts=False)
     for key in used.keys() - known.keys():
         serving = rules.policy(None, used[key])
         known[key] = _Whose(serving, (), None)
         yield _made(db, key, serving, tops.get(key, 0))
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int
 
 
 def _set(kind: str, column: str, value: object, key: str, *, counts: bool = True) -> Mend:
@@ -322,7 +331,8 @@ def _state(
     wrong = wrong_facts(stored)
     state = replace(stored, **{name: plain[name] for name in wrong})
     state = rules.deadline(state, whose.policy, whose.days, whose.pruned_at)
-    low = not missing and min(seqs) < 1  # readers begin behind 0
+    numbers = [each if _is_number(each) and each > 0 else 1 for each in seqs]
+    low = not missing and numbers != seqs  # readers begin behind 0
     if missing:
         kind = "memories without a state"
     elif low or set(wrong) - set(_FACTS[:3]):
@@ -331,7 +341,6 @@ def _state(
         kind = "deadlines that do not follow from the facts"
     else:
         return
-    numbers = [max(each or 1, 1) for each in seqs]
     yield Mend(
         kind,
         "INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

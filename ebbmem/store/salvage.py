@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from ebbmem.errors import StoreUnreadable
+from ebbmem.errors import StoreFull, StoreReadOnly, StoreUnreadable
 from ebbmem.store.driver import Database, Driver, driver
 from ebbmem.store.mends import Rules, lenient
 from ebbmem.store.repair import mend_rows
 from ebbmem.store.schema import APPLICATION_ID, migrate, newest
 from ebbmem.store.sound import Malformed
-from ebbmem.whole import appearing
+from ebbmem.store.translation import translate, translate_file
+from ebbmem.whole import appearing, passing
 
 __all__ = ["Saved", "salvage"]
 
@@ -48,20 +48,30 @@ def salvage(path: Path, target: Path, rules: Rules) -> Saved:
         StoreUnreadable: nothing can be read of it, or it is not ours.
     """
     engine = driver()
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        copy = Path(folder) / "copy.db"  # opening the file itself would move its log
-        for suffix in ("", "-wal"):
-            with suppress(FileNotFoundError):
-                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
-        try:
+    try:
+        with passing(target) as copy:  # opening the file itself would move its log
+            for suffix in ("", "-wal"):
+                with suppress(FileNotFoundError):
+                    _copy_privately(f"{path}{suffix}", f"{copy}{suffix}")
             version = _with_our_tables(engine, path, copy)
             with closing(engine.connect(str(copy), wait=0.0)) as source:
                 source.text_factory = lenient
                 with appearing(target) as partial:
                     return _copied(engine, source, version, partial, path, rules)
-        except (Malformed, UnicodeDecodeError, engine.error) as error:  # one may quote the file
-            reason = "nothing can be saved of it; go back to a backup"
-            raise StoreUnreadable(path, reason) from error
+    except OSError as error:
+        raise translate_file(str(target), error) from error
+    except (Malformed, UnicodeDecodeError, engine.error) as error:  # one may quote the file
+        told = translate(str(target), error)
+        if isinstance(told, StoreFull | StoreReadOnly):  # the new file, not the damaged one
+            raise told from error
+        raise StoreUnreadable(path, "nothing can be saved of it; go back to a backup") from error
+
+
+def _copy_privately(source: str, target: str) -> None:
+    with open(source, "rb") as read:
+        handle = os.open(target, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with open(handle, "wb") as write:
+            shutil.copyfileobj(read, write)
 
 
 def _with_our_tables(engine: Driver, path: Path, copy: Path) -> int:

@@ -129,15 +129,6 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing_that_was_kept(file: Path)
 # -- permissions ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def bound(tmp_path: Path) -> None:
-    """Permissions mean something to this process."""
-    closed = tmp_path / "closed"
-    closed.touch(mode=0o000)
-    if os.access(closed, os.R_OK):
-        pytest.skip("permissions mean nothing here: this is root, or not POSIX")
-
-
 @pytest.mark.usefixtures("bound")
 def test_a_file_without_permission_is_refused_by_name_and_opens_with_it(
     file: Path, open_bank: OpenBank

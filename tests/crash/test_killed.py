@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import random
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from ebbmem import MemoryBank
+from ebbmem.store.driver import driver
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,10 +68,9 @@ class Scene:
         return {each.kind for each in check(self.file, self.known, self.observer)[0]}
 
     def sql(self, *statements: str) -> None:
-        with closing(sqlite3.connect(self.file)) as db:
+        with closing(driver().connect(str(self.file), wait=10.0)) as db:
             for each in statements:
                 db.execute(each)
-            db.commit()
 
 
 @pytest.fixture

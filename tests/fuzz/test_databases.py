@@ -71,6 +71,7 @@ CALLS: dict[str, Callable[[MemoryBank], Any]] = {
     "report": lambda bank: bank.report(),
     "export": lambda bank: bank.export_jsonl(io.StringIO()),
     "inhabited": lambda bank: bank.inhabited(),
+    "known": lambda bank: bank.inhabited(include_faded=True),
     "remember": lambda bank: bank.remember("told later", key="k"),
     "reinforce": lambda bank: bank.reinforce(["m1"]),
     "prune": lambda bank: bank.prune(),
