@@ -131,7 +131,7 @@ class ExchangeError(EbbmemError):
 
 
 class StoreError(EbbmemError):
-    """The database could not do what was asked; nothing was changed."""
+    """The database could not do what was asked; a write is there whole or not at all."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = str(path)

@@ -22,7 +22,7 @@ _ERRORS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("SQLITE_CANTOPEN", StoreReadOnly, "cannot be opened: no such folder, or no permission"),
     ("SQLITE_PERM", StoreReadOnly, "no permission"),
     ("SQLITE_FULL", StoreFull, _NO_ROOM),
-    ("SQLITE_IOERR", StoreError, "the disk failed; nothing was changed"),
+    ("SQLITE_IOERR", StoreError, "the disk failed; a write is there whole or not at all"),
     ("SQLITE_BUSY", StoreBusy, _HELD),
     ("SQLITE_LOCKED", StoreBusy, _HELD),
 )
