@@ -243,7 +243,8 @@ def _of_others(plain: Mapping[str, object]) -> bool:
     if plain.keys() - known and known - plain.keys():  # a name that was damaged
         return False
     ours = {name: plain[name] for name in plain.keys() & known - {"curve"}}
-    named = isinstance(plain.get("curve", ""), str)
+    curve = plain.get("curve", "")
+    named = isinstance(curve, str) and "\N{REPLACEMENT CHARACTER}" not in curve  # damaged, saved
     return named and (not ours or _read(json.dumps(ours)) is not None)
 
 

@@ -216,6 +216,15 @@ def test_a_policy_of_a_curve_that_is_not_built_in_is_no_fault(
     assert unsound(planted, clock) == {}
 
 
+def test_a_curve_whose_name_was_damaged_is_no_curve_of_somebody(
+    planted: Path, open_bank: OpenBank, clock: ManualClock
+) -> None:
+    line = json.dumps({**json.loads(Policy().to_json()), "curve": "eb\N{REPLACEMENT CHARACTER}x"})
+    plant(planted, f"UPDATE namespace SET policy = '{line}'")
+    assert repair(planted, clock=clock).mended == {"policies that cannot be used": 1}
+    assert open_bank(embedder="hashing").policy.curve == Policy().curve
+
+
 def test_a_category_that_nobody_knows_gets_a_rate(
     planted: Path, open_bank: OpenBank, clock: ManualClock
 ) -> None:
