@@ -6,6 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("langgraph", reason="needs the extra agents")
+
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from builders import OpenBank

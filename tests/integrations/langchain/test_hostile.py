@@ -7,8 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hostile import LEAK, ended_once, filled, forged, hostile_texts, speaking, tried
 from hypothesis import given, settings
+
+pytest.importorskip("langchain.agents", reason="needs the extra agents")
+pytest.importorskip("langchain_classic", reason="needs the extra classic")
+
+from hostile import LEAK, ended_once, filled, forged, hostile_texts, speaking, tried
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hostile import LEAK, ended_once, filled, forged, hostile_texts, speaking, tried
 from hypothesis import given, settings
+
+pytest.importorskip("llama_index.core", reason="needs the extra llamaindex")
+
+from hostile import LEAK, ended_once, filled, forged, hostile_texts, speaking, tried
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 from llama_index.core.schema import MetadataMode
