@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import multiprocessing
 import os
@@ -21,7 +22,7 @@ import numpy as np
 import pytest
 
 from builders import AT, OpenBank, another
-from ebbmem import Draft, Erased, Held, MemoryBank, NotFound, Policy
+from ebbmem import Draft, Erased, Held, MemoryBank, NotFound, Policy, StoreUnreadable
 from ebbmem.embedding.base import Encoder, Encoding, Fingerprint, TokenVectors
 from ebbmem.store import connection, removal
 from ebbmem.store.removal import Sweeper
@@ -390,6 +391,30 @@ def test_the_daily_pass_of_another_program_finishes_it(
     clock.advance(days=2)
     other = open_bank(embedder=NoisyEncoder())
     assert other._store.is_swept()
+    assert traces(file.parent, DOOMED) == set()
+
+
+@pytest.mark.parametrize("call", ["list", "recall", "export_jsonl", "get"])
+def test_an_error_that_somebody_keeps_is_no_reader(
+    bank: MemoryBank, open_bank: OpenBank, file: Path, call: str
+) -> None:
+    """Its traceback keeps the frames of what was reading, and with them the statements."""
+    [*_, kept] = bank.list()
+    with another(file) as db:
+        assert db.execute("UPDATE memory SET text = 'forged' WHERE id = ?", (kept.id,)).rowcount
+    bank.close()
+    failing = open_bank(embedder=NoisyEncoder())
+    asked: dict[str, tuple[Any, ...]] = {
+        "list": (),
+        "recall": ("tea",),
+        "export_jsonl": (io.StringIO(),),
+        "get": (kept.id,),
+    }
+    with pytest.raises(StoreUnreadable) as error:
+        getattr(failing, call)(*asked[call])
+    with open_bank(embedder=NoisyEncoder()) as other:  # it has not read the row
+        assert other.erase(IDS).complete
+    assert error.value is not None
     assert traces(file.parent, DOOMED) == set()
 
 

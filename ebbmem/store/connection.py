@@ -106,6 +106,7 @@ class Connection:
                 yield self._db
             finally:
                 self._reading = False
+                self.driver.release(self._db)
                 if self._inside():
                     self._db.execute("ROLLBACK")
 
@@ -126,6 +127,7 @@ class Connection:
                 self._db.execute("COMMIT")
             except BaseException:
                 self._truncate_later = False
+                self.driver.release(self._db)
                 if self._inside() and not self._reading:
                     self._db.execute("ROLLBACK")
                 raise

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from ebbmem.errors import InvalidInput, MissingExtra, StoreError
 
@@ -68,9 +69,17 @@ class Driver:
             wait: seconds for which a statement waits for others.
         """
         made: Any = self.module.connect(
-            path, timeout=wait, isolation_level=None, check_same_thread=False
+            path,
+            timeout=wait,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_releasing(self.module),
         )
         return made  # type: ignore[no-any-return]
+
+    def release(self, db: Any) -> None:
+        """End the statements that were left with rows to come: they hold what they read."""
+        db.release()
 
     def harden(self, db: Any) -> None:
         """What SQLite has against a file that somebody else may have prepared."""
@@ -115,6 +124,37 @@ def wal_reset_affected(version: str) -> bool:
     if (major, minor) in _REPAIRED:
         return patch < _REPAIRED[major, minor]
     return (3, 7, 0) <= (major, minor, patch) < (3, 51, 3)
+
+
+@cache
+def _releasing(module: ModuleType) -> type[Database]:
+    """The module's connections, with cursors that can be closed by them.
+
+    An error's traceback keeps the frame that was reading and with it the cursor, for as long as
+    anybody keeps the error; meanwhile the log cannot be emptied, even once the connection is
+    closed.
+    """
+
+    class Releasing(module.Connection):  # type: ignore[misc, name-defined]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self._cursors: WeakSet[Any] = WeakSet()
+            super().__init__(*args, **options)
+
+        def execute(self, *args: Any) -> Any:
+            cursor = super().execute(*args)
+            self._cursors.add(cursor)
+            return cursor
+
+        def release(self) -> None:
+            for cursor in tuple(self._cursors):
+                cursor.close()
+            self._cursors.clear()
+
+        def close(self) -> None:
+            self.release()
+            super().close()
+
+    return Releasing
 
 
 def _required(name: str) -> Driver:
