@@ -17,7 +17,8 @@ from crash_writer import DIMENSION, OTHER, POLICY, direction, opened, say, text_
 import ebbmem
 from ebbmem import MemoryBank
 from ebbmem.store.driver import driver
-from ebbmem.store.schema import digest_of, migrate, newest
+from ebbmem.store.rows import digest_of
+from ebbmem.store.schema import migrate, newest
 
 NOTES = 300
 TEXTS = {f"m{n}": text_of(f"m{n}") for n in range(NOTES)}

@@ -18,7 +18,7 @@ from ebbmem.store.audit import START
 from ebbmem.store.base import NamespaceInfo, State
 from ebbmem.store.driver import Database
 from ebbmem.store.mends_rows import Mend, derived_rows, embedders
-from ebbmem.store.schema import (
+from ebbmem.store.rows import (
     MEMORY_COLUMNS,
     STATE_COLUMNS,
     checked_metadata,

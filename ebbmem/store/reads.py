@@ -21,7 +21,7 @@ from ebbmem.store.base import (
     State,
 )
 from ebbmem.store.driver import Database
-from ebbmem.store.schema import (
+from ebbmem.store.rows import (
     MEMORY_COLUMNS,
     STATE_COLUMNS,
     digest,

@@ -45,11 +45,7 @@ from ebbmem.store.reads import (
     require_memory,
 )
 from ebbmem.store.removal import is_swept, mark_removed
-from ebbmem.store.schema import (
-    join_namespace,
-    read_metadata,
-    split_namespace,
-)
+from ebbmem.store.rows import join_namespace, read_metadata, split_namespace
 from ebbmem.store.sound import check_audit, check_namespace_row
 from ebbmem.store.sqlite_probes import SQLiteProbes
 from ebbmem.store.succession import Succession

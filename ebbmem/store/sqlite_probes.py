@@ -11,7 +11,7 @@ from ebbmem.store.driver import Database
 from ebbmem.store.probes import ProbeLine, RunLine
 from ebbmem.store.reads import json_list
 from ebbmem.store.removal import mark_removed
-from ebbmem.store.schema import join_namespace
+from ebbmem.store.rows import join_namespace
 from ebbmem.store.sound import check_probe, check_run, number_of
 
 __all__ = ["SQLiteProbes", "drop_answers"]

@@ -28,7 +28,7 @@ from ebbmem.store.reads import (
     require_memory,
 )
 from ebbmem.store.removal import mark_removed
-from ebbmem.store.schema import (
+from ebbmem.store.rows import (
     memory_row,
     pack_days,
     passage_row,

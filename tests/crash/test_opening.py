@@ -13,7 +13,8 @@ import pytest
 from crash_faults import Faults, Kind, faults
 from crash_kit import Directions, Dump, assert_derived, dump
 from ebbmem import EbbmemError, MemoryBank, Policy
-from ebbmem.store.schema import digest_of, migrate, newest
+from ebbmem.store.rows import digest_of
+from ebbmem.store.schema import migrate, newest
 from ebbmem.testing import ManualClock
 
 __all__ = ["faults"]
