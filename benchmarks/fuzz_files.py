@@ -70,7 +70,9 @@ def _template(folder: Path) -> bytes:
     return raw
 
 
-_KEPT = {*_TEXTS, "with a picture", "told later"}
+# The last is of another namespace: flipped bits move a row from one to another, and no digest
+# says so (SECURITY.md).
+_KEPT = {*_TEXTS, "with a picture", "told later", "of somebody else"}
 _made: dict[str, bytes] = {}
 
 
