@@ -1,10 +1,10 @@
-"""What a bank keeps in memory of its file, in an order of its own: see `crash.py`."""
+"""What is kept in memory of a namespace, in an order of its own: see `crash.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ebbmem import MemoryBank
+from ebbmem.arena import Arena
 
 NAMED = {"category": "categories", "source": "sources", "speaker": "speakers"}
 COLUMNS = (
@@ -13,15 +13,15 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def derived(bank: MemoryBank) -> dict[str, dict[str, Any]]:
+def derived(arena: Arena) -> dict[str, dict[str, Any]]:
     """Everything about each living row, by id, however it came there; and "" for all of them."""
-    arena = bank._arena()
+    arena.catch_up()
     snapshot, passages = arena.snapshot(), arena._passages
     terms: dict[int, list[tuple[str, int]]] = {}
-    for term, number in passages.keywords._terms.items():
-        documents, counts = passages.keywords._documents, passages.keywords._frequencies
-        for passage, count in zip(documents[number], counts[number], strict=True):
-            terms.setdefault(passage, []).append((term, count))
+    for term in passages.keywords._terms:
+        held = passages.keywords.select([term])
+        for passage, count in zip(held.documents[0], held.frequencies[0], strict=True):
+            terms.setdefault(int(passage), []).append((term, int(count)))
     columns = {name: getattr(snapshot, name).tolist() for name in COLUMNS}
     named = {
         name: (tuple(getattr(snapshot, known)), getattr(snapshot, name).tolist())
@@ -48,6 +48,10 @@ def derived(bank: MemoryBank) -> dict[str, dict[str, Any]]:
         "embedder": arena.embedder,
         "policy": arena.policy,
         "pieces": {piece: count for piece, count in passages._frequency.items() if count},
+        "links": sorted(id_ for id_, links in arena._links.items() if links),
+        "speakers": sorted(
+            tuple(snapshot.speakers)[n] for n, lines in arena._lines.items() if lines
+        ),
         "conversational": snapshot.conversational,
         "names": arena._speaker_words,
     }

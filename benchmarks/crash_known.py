@@ -142,7 +142,7 @@ def check(
         if not bank.audit_verify().ok:
             faults.append(Fault("damaged", "the audit trail"))
         if observer is not None:
-            faults += _compare(derived(bank), derived(observer))
+            faults += _compare(derived(bank._arena()), derived(observer._arena()))
     return [*faults, *_check_folder(file)], took
 
 

@@ -67,7 +67,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     """Of every connection that is opened in this test."""
     told = Faults()
 
-    class Faulty(driver().module.Connection):  # type: ignore[misc,name-defined]
+    class Faulty(driver().connection):  # type: ignore[misc]
         def execute(self, sql: str, *rest: Any) -> Any:
             if sql.startswith("PRAGMA synchronous"):
                 sql = "PRAGMA synchronous = OFF"

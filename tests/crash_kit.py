@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from crash_derived import derived
 from numpy.typing import NDArray
 
 from ebbmem import Draft, MemoryBank, Policy
@@ -112,59 +113,6 @@ def plant(file: Path, clock: ManualClock) -> None:
     clock.advance(days=40)
 
 
-def arena_state(arena: Arena) -> dict[str, Any]:
-    """All that is kept in memory of living rows, by id, however it came there."""
-    arena.catch_up()
-    snapshot, index = arena.snapshot(), arena._passages
-    terms: dict[int, list[tuple[str, int]]] = {}
-    for term, number in index.keywords._terms.items():
-        documents = index.keywords._documents[number]
-        for passage, count in zip(documents, index.keywords._frequencies[number], strict=True):
-            terms.setdefault(passage, []).append((term, count))
-    names = {
-        "category": tuple(snapshot.categories),
-        "source": tuple(snapshot.sources),
-        "speaker": tuple(snapshot.speakers),
-    }
-    rows: dict[str, Any] = {}
-    for id_, row in snapshot.row_of.items():
-        record: dict[str, Any] = {
-            name: getattr(snapshot, name)[row].item() for name in COLUMNS if name not in names
-        }
-        for name, known in names.items():
-            number = getattr(snapshot, name)[row].item()
-            record[name] = known[number] if number >= 0 else None
-        for side in ("before", "after"):
-            record[side] = snapshot.ids[record[side]] if record[side] >= 0 else None
-        first, last = snapshot.passage_start[row], snapshot.passage_start[row + 1]
-        record["spans"] = snapshot.spans[first:last].tolist()
-        record["terms"] = [sorted(terms.get(each, [])) for each in range(first, last)]
-        if snapshot.vectors is not None:
-            record["vectors"] = snapshot.vectors[first:last].tobytes()
-        record["links"] = sorted(arena._links.get(id_, ()))
-        rows[id_] = record
-    speakers = [names["speaker"][n] for n, lines in arena._lines.items() if lines]
-    return {
-        "rows": rows,
-        "links": sorted(id_ for id_, links in arena._links.items() if links),
-        "speakers": sorted(speakers),
-        "names": arena._speaker_words,
-        "pieces": {piece: n for piece, n in index._frequency.items() if n},
-        "active": arena.active,
-        "days": arena.active_days,
-        "embedder": arena.embedder,
-        "policy": arena.policy,
-        "conversational": snapshot.conversational,
-    }
-
-
-COLUMNS = (
-    "created", "started", "reinforced", "count", "importance", "status", "pinned", "expires",
-    "superseded", "searchable", "trust", "held", "category", "source", "before", "after",
-    "question", "marks", "holds", "names", "length", "speaker",
-)  # fmt: skip
-
-
 def rebuilt(bank: MemoryBank) -> Arena:
     """The arena of a bank, read from the store from the beginning."""
     return Arena(bank._store, bank.namespace)
@@ -172,4 +120,4 @@ def rebuilt(bank: MemoryBank) -> Arena:
 
 def assert_derived(bank: MemoryBank) -> None:
     """What the bank has in memory is what a fresh one would read."""
-    assert arena_state(bank._engine.arena(bank.namespace)) == arena_state(rebuilt(bank))
+    assert derived(bank._engine.arena(bank.namespace)) == derived(rebuilt(bank))

@@ -28,7 +28,7 @@ from ebbmem.errors import (
     StoreUnreadable,
 )
 from ebbmem.store import Entry, Passage, SQLiteStore, connection, schema
-from ebbmem.store.driver import driver
+from ebbmem.store.driver import Driver, driver
 from ebbmem.store.schema import APPLICATION_ID, MIGRATIONS
 
 NS = ("alice",)
@@ -383,7 +383,7 @@ def test_a_file_that_another_process_makes_between_two_looks_is_not_foreign(
 ) -> None:
     others: list[SQLiteStore] = []
 
-    class Slow(sqlite3.Connection):
+    class Slow(driver("sqlite3").connection):  # type: ignore[misc]
         """Looks at the file while somebody else gets ready with it."""
 
         def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
@@ -392,10 +392,7 @@ def test_a_file_that_another_process_makes_between_two_looks_is_not_foreign(
                 others[0].__init__(str(file))  # type: ignore[misc]
             return super().execute(sql, *args)
 
-    connect = sqlite3.connect
-    monkeypatch.setattr(
-        driver("sqlite3").module, "connect", lambda *args, **kw: connect(*args, **kw, factory=Slow)
-    )
+    monkeypatch.setattr(Driver, "connection", Slow)
     monkeypatch.setenv("EBBMEM_SQLITE", "sqlite3")
     store = SQLiteStore(str(file))
     assert store.count() == 0

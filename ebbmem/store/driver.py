@@ -62,6 +62,11 @@ class Driver:
         """What it raises over a connection that is closed."""
         return self.module.ProgrammingError  # type: ignore[no-any-return]
 
+    @cached_property
+    def connection(self) -> type[Database]:
+        """The class of its connections."""
+        return _releasing(self.module)
+
     def connect(self, path: str, *, wait: float) -> Database:
         """A connection that threads may share under a lock, without transactions of its own.
 
@@ -73,7 +78,7 @@ class Driver:
             timeout=wait,
             isolation_level=None,
             check_same_thread=False,
-            factory=_releasing(self.module),
+            factory=self.connection,
         )
         return made  # type: ignore[no-any-return]
 

@@ -16,7 +16,8 @@ from builders import OpenBank
 from crash_kit import Directions, assert_derived, dump, is_swept
 from ebbmem import InvalidInput, MemoryBank, StoreFull, StoreReadOnly
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
+BESIDE = os.pathsep.join((str(ROOT / "tests"), str(ROOT / "benchmarks")))
 
 
 def test_a_file_that_may_not_grow_keeps_what_it_has_and_takes_more_when_it_may(
@@ -111,7 +112,7 @@ FULL = """
 def test_a_disk_that_is_full_for_a_while_costs_nothing_that_was_kept(file: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(FULL), str(file), "8192"],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": BESIDE},
         capture_output=True,
         text=True,
         check=False,

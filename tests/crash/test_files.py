@@ -14,6 +14,7 @@ import pytest
 from crash_operations import OPERATIONS
 
 TESTS = Path(__file__).parents[1]
+BENCHMARKS = TESTS.parent / "benchmarks"
 COMPILER = shutil.which("cc")
 KINDS = ("EIO", "ENOSPC", "EACCES", "EIO lasting", "ENOSPC lasting")
 CHOSEN = ("remember", "write", "update", "recall", "import", "export", "backup", "erase")
@@ -35,7 +36,7 @@ def test_a_file_operation_that_fails_leaves_everything_as_before_or_after(
 ) -> None:
     done = subprocess.run(
         [sys.executable, str(TESTS / "crash_child.py"), str(tmp_path), kind, *CHOSEN],
-        env={**os.environ, "LD_PRELOAD": str(shim)},
+        env={**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": str(BENCHMARKS)},
         capture_output=True,
         text=True,
         check=False,
