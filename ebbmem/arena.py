@@ -208,7 +208,7 @@ class Arena:
         )
         self._rows.append((*facts, *said))
         if not content.searchable:  # a row needs a passage; this one says nothing
-            self._passages.append(row, (0, len(text)), [], None)
+            self._passages.append(row, (0, len(text)), [], None, silent=True)
             self._silent += 1
             self._passage_start.append(len(self._passages))
             return
@@ -224,7 +224,8 @@ class Arena:
         self._dead += 1
         del self._row_of[id_]
         self._hear(int(self._rows[row]["speaker"]), -1)
-        self._passages.discard(self._passage_start[row], self._passage_start[row + 1])
+        first, last = self._passage_start[row], self._passage_start[row + 1]
+        self._passages.discard(first, last, silent=not self._rows[row]["searchable"])
         rows = self._rows.view()
         self.active -= int(rows["status"][row]) == ACTIVE
         rows["status"][row] = GONE
@@ -323,6 +324,7 @@ class Arena:
             sources=dict(self._names["source"]),
             speakers=tuple(self._names["speaker"]),
             **{name: rows[name].copy() for name in _COPIED},
+            source_sizes=self._source_sizes(),
             passage_row=self._passages.rows.view(),
             passage_start=self._passage_start.view(),
             spans=self._passages.spans.view(),
@@ -330,6 +332,11 @@ class Arena:
             vectors=vectors,
             pieces=self._passages.pieces(),
         )
+
+    def _source_sizes(self) -> NDArray[np.int64]:
+        rows = self._rows.view()
+        living = rows["source"][(rows["status"] != GONE) & (rows["source"] >= 0)]
+        return np.bincount(living, minlength=1)
 
     def _with_states(self, snapshot: Snapshot) -> Snapshot:
         """The same rows in a new state: most recalls change nothing else."""
@@ -364,6 +371,10 @@ class Arena:
             return bool(last["question"]) and int(last["speaker"]) != other
 
     # -- the graph ---------------------------------------------------------------------------
+
+    def linked(self, id_: str) -> list[str]:
+        """The ids that somebody linked with one."""
+        return [other for other, _ in self._links.get(id_, ())]
 
     def edges(
         self,

@@ -140,7 +140,7 @@ class MemoryBank(Prober):
         )
         if not self._store.get(self.namespace, [check_label("id", id)]):
             raise NotFound([id])
-        ranking = self._rank(asked, self._now())
+        ranking = self._rank(asked, self._now(), also=[id])
         ids = [ranking.snapshot.ids[each] for each, _ in ranking.order[:k]]
         records = {each.id: each for each in self._store.get(self.namespace, [*ids, id])}
         row = ranking.snapshot.row_of.get(id)
@@ -206,7 +206,7 @@ class MemoryBank(Prober):
         self.limits.check_results(k)
         now = self._now()
         answers = [
-            answered(each, self._rank(self._asked(each.question, k), now), k)
+            answered(each, self._rank(self._asked(each.question, k), now, also=each.expected), k)
             for each in self.probes()
         ]
         return self._keep_run(answers, k, now)
@@ -298,7 +298,8 @@ class MemoryBank(Prober):
         beside = check_around(around)
         return reading.Asked(words, k, filters, include_faded, min_similarity, least, beside)
 
-    def _rank(self, asked: reading.Asked, now: int) -> Ranking:
+    def _rank(self, asked: reading.Asked, now: int, *, also: Collection[str] = ()) -> Ranking:
+        """A search; `also` are ids it is asked about, whatever comes of them."""
         encoded = self._engine.encoded_query(asked.query)
         arena = self._arena()
         self._engine.require_same(arena, encoded)
@@ -319,6 +320,8 @@ class MemoryBank(Prober):
             unrelated=encoded.fingerprint.min_similarity,
             allowed=asked.filters.mask(self._store, self.namespace),
             include_faded=asked.include_faded,
+            around=1 if asked.around is None else asked.around,
+            also=also,
             source_share=1.0 if asked.filters.source is not None else self.policy.source_share,
         )
 

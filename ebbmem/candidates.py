@@ -98,7 +98,8 @@ def weaker(
     weak = signals.keyword > 0.0
     if signals.similarity is None or min_similarity is not None:
         return weak
-    return weak | (signals.similarity >= np.quantile(signals.similarity[eligible], _UPPER))
+    usual = signals.similarity[eligible] if signals.usual is None else signals.usual
+    return weak | (signals.similarity >= np.quantile(usual, _UPPER)) if len(usual) else weak
 
 
 def unrelated_cosine(snapshot: Snapshot, known: float | None) -> float:
@@ -128,10 +129,11 @@ def first_round(base: Ranking, background: float) -> dict[str, Floats]:
     signals, pool = base.signals, np.flatnonzero(base.eligible)
     first = {"keyword": _zero_based(signals.keyword, pool)}
     if signals.similarity is not None:
+        among = signals.similarity[pool]
         first["similarity"] = scaled(
             signals.similarity,
-            signals.similarity[pool],
-            at_least=max(base.threshold, background, 0.0),
+            among if signals.usual is None else signals.usual,
+            at_least=max(base.threshold, background, 0.0, among.max(initial=-1.0)),
         )
     return first
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem.arena import Arena
 from ebbmem.asking import ASSISTANTS, MANY_SPEAKERS, Asks
 from ebbmem.finding import Question, Ranking
 from ebbmem.ranking import ADJACENT, Evidence, neighbours
@@ -60,9 +59,17 @@ def _places(pool: Ints, rows: Ints) -> Ints:
 
 
 def late_interaction(
-    arena: Arena, snapshot: Snapshot, question: Question, rows: Ints
+    snapshot: Snapshot,
+    question: Question,
+    rows: Ints,
+    frequency_of: Callable[[NDArray[np.int32]], NDArray[np.int32]],
+    total: int,
 ) -> Late | None:
-    """Of the query with some rows; None without token vectors."""
+    """Of the query with some rows; None without token vectors.
+
+    Args:
+        frequency_of: in how many of the `total` living passages each piece occurs.
+    """
     encoding, pieces = question.encoding, snapshot.pieces
     if encoding is None or encoding.tokens is None or pieces is None or not len(rows):
         return None
@@ -70,8 +77,7 @@ def late_interaction(
     if not len(codes):
         return None
     query = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-6)
-    frequency = arena.piece_frequency(encoding.tokens.ids)
-    weights = idf_weights(frequency, int(snapshot.living_passages().sum()))
+    weights = idf_weights(frequency_of(encoding.tokens.ids), total)
     first, last = snapshot.passage_start[rows], snapshot.passage_start[rows + 1]
     counts = last - first
     offsets = np.cumsum(counts) - counts
@@ -114,7 +120,7 @@ def gathered(
     named = _named(snapshot, asks)
     assistants = [at for at, name in enumerate(snapshot.speakers) if name.lower() in ASSISTANTS]
     speaker = snapshot.speaker[rows]
-    sizes = np.bincount(snapshot.source[snapshot.alive() & (snapshot.source >= 0)], minlength=1)
+    sizes = snapshot.source_sizes
     source = snapshot.source[rows]
     return relevance, Evidence(
         rows=rows,

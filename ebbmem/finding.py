@@ -116,7 +116,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Per row (n,) unless said: raw signals of round one."""
+    """Per row (n,) unless said: raw signals of round one.
+
+    `usual` (s,) are similarities of rows that stand for the whole where these are a part of it.
+    """
 
     keyword: Floats
     coverage: Floats
@@ -127,6 +130,7 @@ class Signals:
     passage_keyword: Floats
     passage_similarity: Floats | None
     interaction: Mapping[int, float] | None = None
+    usual: Floats | None = None
 
     def best_passage(self, snapshot: Snapshot, row: int) -> int:
         first, last = int(snapshot.passage_start[row]), int(snapshot.passage_start[row + 1])

@@ -47,9 +47,15 @@ class PassageIndex:
         return self.keywords.nbytes + codes + vectors + sum(each.nbytes for each in grown)
 
     def append(
-        self, row: int, span: tuple[int, int], terms: Sequence[str], encoding: Encoding | None
+        self,
+        row: int,
+        span: tuple[int, int],
+        terms: Sequence[str],
+        encoding: Encoding | None,
+        *,
+        silent: bool = False,
     ) -> None:
-        """Add a passage of a row."""
+        """Add a passage of a row; a `silent` one is found by nothing and counts for nothing."""
         if encoding is not None:
             if self.vectors is None:
                 self.vectors = self._make_index(len(encoding.vector))
@@ -57,14 +63,15 @@ class PassageIndex:
             self.vectors.append(encoding.vector[None, :])
             if encoding.tokens is not None and len(encoding.tokens.ids):
                 self._append_pieces(encoding.tokens)
-        self.keywords.append(terms)
+        self.keywords.append(terms, silent=silent)
         self.rows.append(row)
         self.spans.append(span)
         self._starts.append(len(self._ids))
 
-    def discard(self, first: int, last: int) -> None:
-        """Passages first:last died: their pieces no longer count."""
+    def discard(self, first: int, last: int, *, silent: bool = False) -> None:
+        """Passages first:last died: their words and pieces no longer count."""
         for passage in range(first, last):
+            self.keywords.discard(passage, silent=silent)
             begin, end = self._starts[passage], self._starts[passage + 1]
             self._count(self._ids.view()[begin:end], -1)
 
@@ -83,7 +90,8 @@ class PassageIndex:
         for start in range(len(self._norms), len(codes), _BLOCK):
             block = codes[start : start + _BLOCK].astype(np.float32)
             self._norms.extend(np.maximum(np.linalg.norm(block, axis=1), 1e-6))
-        return Pieces(codes, self._norms.view(), self._starts.view())
+        starts = self._starts.view()
+        return Pieces(codes, self._norms.view(), starts[:-1], starts[1:])
 
     def frequency(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
         """In how many living passages each piece occurs."""

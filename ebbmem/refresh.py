@@ -46,7 +46,7 @@ def with_current_first(
 def _statements(
     snapshot: Snapshot, first: Sequence[tuple[int, float]], postings: Postings, background: float
 ) -> Statements:
-    rows = np.array([row for row, _ in first], np.int64)
+    rows, corpus = np.array([row for row, _ in first], np.int64), postings.corpus
     return Statements(
         scores=np.array([score for _, score in first]),
         marks=snapshot.marks[rows],
@@ -55,7 +55,7 @@ def _statements(
         asks=snapshot.question[rows],
         talked=_beside(snapshot, rows, snapshot.before) | _beside(snapshot, rows, snapshot.after),
         held=_held(snapshot, rows, postings),
-        weight=np.array([idf(len(each), len(postings.lengths)) for each in postings.documents]),
+        weight=np.array([idf(df, corpus.total) for df in corpus.frequencies]),
         alike=_alike(snapshot, rows, background),
     )
 

@@ -41,17 +41,26 @@ class Pieces:
     Attributes:
         codes: (t, d) int8 directions.
         norms: (t,) lengths of those rows.
-        starts: (p + 1,) passage i holds the rows starts[i]:starts[i + 1].
+        starts, stops: (p,) passage i holds the rows starts[i]:stops[i].
     """
 
-    __slots__ = ("codes", "norms", "starts")
+    __slots__ = ("codes", "norms", "starts", "stops")
 
     def __init__(
-        self, codes: NDArray[np.int8], norms: NDArray[np.float32], starts: NDArray[np.int64]
+        self,
+        codes: NDArray[np.int8],
+        norms: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
     ) -> None:
         self.codes = codes
         self.norms = norms
         self.starts = starts
+        self.stops = stops
+
+    def among(self, passages: NDArray[np.int64]) -> Pieces:
+        """Those of some passages (m,), numbered from 0 in their order."""
+        return Pieces(self.codes, self.norms, self.starts[passages], self.stops[passages])
 
 
 def scaled(values: Floats, pool: Floats, *, at_least: float = 0.0) -> Floats:
@@ -106,7 +115,7 @@ def best_matches(
     Returns:
         (m, q) in [-1, 1]; 0 for passages without pieces.
     """
-    first, last = pieces.starts[passages], pieces.starts[passages + 1]
+    first, last = pieces.starts[passages], pieces.stops[passages]
     counts = last - first
     best = np.zeros((len(passages), len(query)), np.float32)
     filled = counts > 0

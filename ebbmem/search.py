@@ -8,13 +8,13 @@ the graph connects with the best of those; it fills places and never outscores i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ebbmem import candidates
+from ebbmem import candidates, narrowing
 from ebbmem.arena import Arena
 from ebbmem.budget import Budget
 from ebbmem.evidence import gathered, late_interaction, surroundings
@@ -24,12 +24,13 @@ from ebbmem.policy import Policy
 from ebbmem.ranking import ADJACENT, WEIGHTS, Weights, combined, features
 from ebbmem.refresh import with_current_first
 from ebbmem.relevance import mixed, scaled
-from ebbmem.snapshot import Snapshot
+from ebbmem.snapshot import GONE, Snapshot
 
 __all__ = ["search"]
 
 Floats = NDArray[np.float64]
 Scores = Mapping[int, float]
+Edges = Mapping[int, Sequence[Edge]]
 Ints = NDArray[np.int64]
 
 _BEST = ("keyword", "similarity", "interaction")  # signals, the best last
@@ -49,6 +50,8 @@ def search(
     allowed: Callable[[Snapshot], NDArray[np.bool_]] | None = None,
     include_faded: bool = False,
     source_share: float = 1.0,
+    around: int = 0,
+    also: Collection[str] = (),
     weights: Weights | None = None,
 ) -> Ranking:
     """Rank one namespace for one question.
@@ -60,16 +63,40 @@ def search(
         allowed: the caller's filters: (n,) rows that they let through.
         include_faded: also what has faded.
         source_share: of the k places, how many one source may fill; see `ebbmem.budget`.
+        around: of a hit, how many neighbours on each side the caller will ask for.
+        also: ids that the caller will ask about, found or not.
         weights: in place of the fitted ones.
     """
-    snapshot, postings = arena.view(question.terms)
-    alive = snapshot.alive()
+    whole, postings = arena.view(question.terms)
+    passing = whole.searchable if allowed is None else whole.searchable & allowed(whole)
+    background = candidates.unrelated_cosine(whole, unrelated)
+
+    def shown(rows: Ints) -> NDArray[np.bool_]:
+        there = passing[rows] & (whole.status[rows] != GONE)
+        if not include_faded:
+            there &= ~whole.hidden(whole.strengths(now, policy, rows), now, policy, rows)
+        return np.asarray(there)
+
+    part = None
+    if len(whole.passage_row) > narrowing.ABOVE:
+        part = narrowing.narrowed(
+            whole,
+            postings,
+            question,
+            shown,
+            candidates=max(narrowing.CANDIDATES, 2 * k),
+            around=around,
+            also=also,
+            linked=arena.linked,
+        )
+        postings, passing = part.postings, passing[part.rows]
+    snapshot = whole if part is None else part.snapshot
     strength = snapshot.strengths(now, policy)
     hidden = snapshot.hidden(strength, now, policy)
-    passing = snapshot.searchable if allowed is None else snapshot.searchable & allowed(snapshot)
-    eligible = alive & passing & (include_faded | ~hidden)
+    eligible = snapshot.alive() & passing & (include_faded | ~hidden)
     signals = candidates.signals_of(snapshot, postings, question)
-    background = candidates.unrelated_cosine(snapshot, unrelated)
+    if part is not None:
+        signals = replace(signals, usual=part.usual)
     threshold = background if min_similarity is None else min_similarity
     dated = candidates.dated(snapshot, question)
     told = dated > 0.0
@@ -96,7 +123,13 @@ def search(
     )
     if not candidate.any():
         return base
-    ranking = _ranked(arena, base, question, dated, policy, k, background, weights)
+
+    def edges_of(active: Scores, floor: float, least: float, unrelated: float) -> Edges:
+        numbers = None if part is None else part.rows
+        return _edges(arena, whole, numbers, active, least=least, floor=floor, unrelated=unrelated)
+
+    total = postings.corpus.total
+    ranking = _ranked(arena, base, question, dated, policy, k, background, weights, total, edges_of)
     if policy.ranking == "product" or not policy.current_first:
         return ranking.within_budget(k)
     ranking = with_current_first(ranking, question.now, postings, background)
@@ -112,6 +145,8 @@ def _ranked(
     k: int,
     background: float,
     weights: Weights | None,
+    total: int,
+    edges_of: Callable[[Scores, float, float, float], Edges],
 ) -> Ranking:
     snapshot, eligible = base.snapshot, base.eligible
     first = candidates.first_round(base, background)
@@ -124,7 +159,7 @@ def _ranked(
     ranked = np.union1d(rows, around[eligible[around]])
     pool = candidates.with_background(ranked, rough, eligible)
     mix = {name: values[pool] for name, values in first.items()}
-    late = late_interaction(arena, snapshot, question, pool)
+    late = late_interaction(snapshot, question, pool, arena.piece_frequency, total)
     if late is not None:
         mix["interaction"] = scaled(late.scores, late.scores)
     own = np.zeros(len(snapshot.status) + 1)  # the last is that of nobody, -1
@@ -147,12 +182,11 @@ def _ranked(
         base,
         direct,
         floor,
-        lambda active, floor: arena.edges(
-            snapshot,
+        lambda active, floor: edges_of(
             active,
-            least=max(policy.link_similarity, background + _LINKED * (1.0 - background)),
-            unrelated=max(background, 0.0) if lacking else 1.0,
-            floor=floor,
+            floor,
+            max(policy.link_similarity, background + _LINKED * (1.0 - background)),
+            max(background, 0.0) if lacking else 1.0,
         ),
         ceiling=min(strong, default=1.0),
     )
@@ -169,6 +203,25 @@ def _ranked(
         reached=reached,
         left_out=left_out,
     )
+
+
+def _edges(
+    arena: Arena, whole: Snapshot, numbers: Ints | None, active: Scores, **wanted: float
+) -> Edges:
+    """The edges that leave some rows, to rows of the same part; `numbers` are theirs in the whole.
+
+    None is all of it.
+    """
+    if numbers is None:
+        return arena.edges(whole, active, **wanted)
+    places = {number: row for row, number in enumerate(numbers.tolist())}
+    found = arena.edges(
+        whole, {int(numbers[row]): worth for row, worth in active.items()}, **wanted
+    )
+    return {
+        places[row]: [replace(each, to=places[each.to]) for each in edges if each.to in places]
+        for row, edges in found.items()
+    }
 
 
 def _shared(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ ACTIVE, FADED, GONE = 0, 1, 2
 """Values of `Snapshot.status`."""
 
 Ints = NDArray[np.int64]
+Rows = Ints | slice
+
+ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Snapshot:
     what `ebbmem.asking` does, `length` counts words, `trust` is the place in `TRUSTS`. `started`
     is the later of creation and reinforcement, `reinforced` the last counted one or -1, `expires`
     the end that was set and `superseded` when another took the place, or beyond all time.
+    `source_sizes` counts the living rows of each source, by its number.
     `passage_start` has n + 1 entries; `spans` (p, 2) are character offsets. `ids` may have
     grown since; only the first n belong here. Rows of another `generation` are numbered anew.
     """
@@ -66,6 +71,7 @@ class Snapshot:
     names: Ints
     length: Ints
     speaker: Ints
+    source_sizes: Ints
     passage_row: Ints
     passage_start: Ints
     spans: Ints
@@ -81,20 +87,27 @@ class Snapshot:
         """(p,) passages of rows that exist and can be found: what statistics are taken over."""
         return np.asarray((self.alive() & self.searchable)[self.passage_row])
 
-    def base_rates(self, policy: Policy) -> NDArray[np.float64]:
-        """(n,) decay per day at importance 0, as a policy has the categories."""
+    def base_rates(self, policy: Policy, rows: Rows = ALL) -> NDArray[np.float64]:
+        """(n,) or of some rows: decay per day at importance 0, as a policy has the categories."""
         known = [policy.category(name).base_rate for name in self.categories]
-        return np.asarray(known, np.float64)[self.category]
+        return np.asarray(known, np.float64)[self.category[rows]]
 
-    def strengths(self, now: int, policy: Policy) -> NDArray[np.float64]:
-        """(n,) strength of every row at `now`."""
-        elapsed = elapsed_days(self.started, now, policy, self.active_days)
-        return policy.strength(self.base_rates(policy), self.importance, self.count, elapsed)
+    def strengths(self, now: int, policy: Policy, rows: Rows = ALL) -> NDArray[np.float64]:
+        """(n,) strength of every row at `now`, or of some."""
+        elapsed = elapsed_days(self.started[rows], now, policy, self.active_days)
+        importance, count = self.importance[rows], self.count[rows]
+        return policy.strength(self.base_rates(policy, rows), importance, count, elapsed)
 
-    def hidden(self, strengths: NDArray[np.float64], now: int, policy: Policy) -> NDArray[np.bool_]:
-        """(n,) rows that recall does not show at these strengths: faded by the pass, or by now."""
-        over = (~self.pinned & (strengths < policy.fade_below)) | (self.expires <= now)
-        return np.asarray((self.status == FADED) | ((self.status == ACTIVE) & over))
+    def hidden(
+        self, strengths: NDArray[np.float64], now: int, policy: Policy, rows: Rows = ALL
+    ) -> NDArray[np.bool_]:
+        """(n,) rows that recall does not show at these strengths: faded by the pass, or by now.
+
+        Or of some rows, whose strengths these are.
+        """
+        weak = ~self.pinned[rows] & (strengths < policy.fade_below)
+        over, status = weak | (self.expires[rows] <= now), self.status[rows]
+        return np.asarray((status == FADED) | ((status == ACTIVE) & over))
 
     def current(self, as_of: int | None = None) -> NDArray[np.bool_]:
         """(n,) rows whose place nobody took; or that were said, and had theirs, at an instant."""
@@ -134,8 +147,53 @@ class Snapshot:
         norm = float(np.linalg.norm(mean))
         return None if norm < 1e-12 else np.asarray(mean / norm, np.float32)
 
+    def among(self, rows: Ints) -> Snapshot:
+        """A snapshot of some rows (m,), ascending and numbered from 0 in their order.
+
+        Neighbours that are not among them are none. What the whole says about itself, such as
+        `conversational`, is that of the whole.
+        """
+        passages, starts = self.passages_of(rows)
+        places = np.full(len(self.status) + 1, -1)  # the last is where nobody stands
+        places[rows] = np.arange(len(rows))
+        ids = [self.ids[row] for row in rows.tolist()]
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
+        return replace(
+            self,
+            **columns,
+            ids=ids,
+            row_of={
+                id_: at
+                for at, (id_, row) in enumerate(zip(ids, rows.tolist(), strict=True))
+                if self.row_of.get(id_) == row  # not what it was before an edit
+            },
+            before=places[self.before[rows]],
+            after=places[self.after[rows]],
+            passage_row=places[self.passage_row[passages]],
+            passage_start=starts,
+            spans=self.spans[passages],
+            vectors=None if self.vectors is None else self.vectors[passages],
+            pieces=None if self.pieces is None else self.pieces.among(passages),
+        )
+
+    def passages_of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """The passages of some rows (m,), in their order, and where each row's begin (m + 1,)."""
+        first = self.passage_start[rows]
+        counts = self.passage_start[rows + 1] - first
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        passages = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
+        return passages, starts
+
     def best_passages(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the best of each row's passages of (p,) values."""
         if len(values) == len(self.status):  # every memory is one passage
             return values
         return np.asarray(np.maximum.reduceat(values, self.passage_start[:-1]))
+
+
+_COLUMNS = (
+    *("created", "started", "reinforced", "count", "importance", "status", "pinned", "expires"),
+    *("superseded", "searchable", "trust", "held", "category", "source", "question", "marks"),
+    *("holds", "names", "length", "speaker"),
+)
+"""Of `Snapshot`, what stands for each row by itself."""

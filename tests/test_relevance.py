@@ -33,13 +33,13 @@ def pieces_of(seed: int, sizes: list[int], dimension: int) -> Pieces:
     codes[:, 0] = np.where(codes[:, 0] == 0, 1, codes[:, 0])  # no row without a direction
     norms = np.linalg.norm(codes.astype(np.float32), axis=1)
     starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
-    return Pieces(codes, norms.astype(np.float32), starts)
+    return Pieces(codes, norms.astype(np.float32), starts[:-1], starts[1:])
 
 
 def cosine(pieces: Pieces, passage: int, piece: list[float]) -> float:
     """The best cosine of a piece of a query with any of a passage."""
     best = -math.inf
-    for row in range(int(pieces.starts[passage]), int(pieces.starts[passage + 1])):
+    for row in range(int(pieces.starts[passage]), int(pieces.stops[passage])):
         code = pieces.codes[row].tolist()
         length = math.sqrt(sum(each * each for each in code))
         best = max(best, sum(a * b for a, b in zip(piece, code, strict=True)) / length)
@@ -76,7 +76,8 @@ def test_a_passage_that_holds_every_piece_of_the_query_scores_one() -> None:
     pieces = Pieces(
         np.array([[127, 0], [0, 127], [127, 127]], np.int8),
         np.array([127, 127, math.hypot(127, 127)], np.float32),
-        np.array([0, 2, 3], np.int64),
+        np.array([0, 2], np.int64),
+        np.array([2, 3], np.int64),
     )
     found = max_sim(np.eye(2, dtype=np.float32), np.array([0.5, 0.5]), pieces, np.array([0, 1]))
     assert found.tolist() == pytest.approx([1.0, math.sqrt(0.5)])
