@@ -256,8 +256,8 @@ def best(
     *,
     k1: float = K1,
     b: float = B,
-) -> Numbers:
-    """The documents of the `count` highest BM25 scores among those that pass, ascending.
+) -> tuple[Numbers, NDArray[np.float32]]:
+    """The documents of the `count` highest BM25 scores among those that pass, and the scores.
 
     Rare terms first: once what the rest could add lies under the score of place `count`, common
     words find nobody new and are only looked up for those found. Exact: no term can add more
@@ -286,13 +286,14 @@ def best(
         added = weights[at] * (k1 + 1.0) * frequencies / (frequencies + norms[documents])
         if left >= floor:
             fresh = documents[scores[documents] == 0.0]
-            found = np.union1d(found, fresh[passes(fresh)])
+            found = np.concatenate((found, fresh[passes(fresh)]))
         scores[documents] += added
         left -= weights[at] * (k1 + 1.0)
         if len(found) > count:
             reached = scores[found]
             floor = float(np.partition(reached, -count)[-count])
             found = found[reached + left >= floor]
+    found = np.sort(found)
     if len(found) > count:  # of equals those that came first
-        found = np.sort(found[np.argsort(-scores[found], kind="stable")[:count]])
-    return found
+        found = found[np.argsort(-scores[found], kind="stable")[:count]]
+    return found, scores[found]

@@ -37,6 +37,7 @@ ABOVE = 20_000
 CANDIDATES = 400
 """Rows that each channel names: twice the shortlist, whose members may be good in one alone."""
 
+_CENTRES = 250  # of so many candidates, the most promising: what is around them comes along
 _SAMPLE = 2048  # rows that stand for all when it is asked which similarity is usual
 _WIDEN = 4  # times as many are fetched when too few of those found may be shown
 
@@ -77,7 +78,9 @@ def narrowed(
         also: ids that come along whatever they say.
         linked: ids that somebody linked with one.
     """
-    documents = lexical.best(postings, candidates, lambda each: passes(snapshot.passage_row[each]))
+    documents, scores = lexical.best(
+        postings, candidates, lambda each: passes(snapshot.passage_row[each])
+    )
     found = [snapshot.passage_row[documents]]
     similarities = _similarities(snapshot, question)
     usual = None
@@ -86,14 +89,37 @@ def narrowed(
         usual = _usual(snapshot, similarities, passes)
     found.append(_told(snapshot, question, similarities, candidates, passes))
     rows = np.unique(np.concatenate(found))
+    worth = _rough(snapshot, rows, (documents, scores), similarities)
+    centres = rows
+    if len(rows) > (most := candidates * _CENTRES // CANDIDATES):
+        centres = rows[np.argpartition(-worth, most - 1)[:most]]
+    near = centres
     for _ in range(max(around + 1, 2) // 2):  # each step is two places wide
-        rows = np.union1d(rows, surroundings(snapshot, rows))
-    ids = [snapshot.ids[row] for row in rows.tolist()]
-    named = {*also, *(other for id_ in ids for other in linked(id_))}
+        near = np.union1d(near, surroundings(snapshot, near))
+    named = {*also, *(other for row in centres.tolist() for other in linked(snapshot.ids[row]))}
     more = [row for id_ in named if (row := snapshot.row_of.get(id_)) is not None]
-    rows = np.union1d(rows, np.array(more, np.int64))
+    rows = np.unique(np.concatenate((rows, near, np.array(more, np.int64))))
     passages, _ = snapshot.passages_of(rows)
     return Part(snapshot.among(rows), postings.among(passages.astype(np.int32)), rows, usual)
+
+
+def _rough(
+    snapshot: Snapshot,
+    rows: Ints,
+    by_word: tuple[NDArray[np.int32], NDArray[np.float32]],
+    similarities: NDArray[np.float32] | None,
+) -> NDArray[np.float32]:
+    """(m,) what candidates, ascending, are worth by what either channel says of them."""
+    documents, scores = by_word
+    worth = np.zeros(len(rows), np.float32)
+    if len(documents):
+        places = np.searchsorted(rows, snapshot.passage_row[documents])
+        np.maximum.at(worth, places, scores / scores.max())
+    if similarities is not None and len(rows):
+        passages, starts = snapshot.passages_of(rows)
+        close = np.maximum.reduceat(similarities[passages], starts[:-1])
+        worth += close / max(float(close.max()), 1e-9)
+    return worth
 
 
 def _similarities(snapshot: Snapshot, question: Question) -> NDArray[np.float32] | None:

@@ -77,7 +77,10 @@ def test_the_best_documents_are_all_that_reach_the_score_of_the_last(
 ) -> None:
     index, query, passing = given
     postings = index.select(query)
-    found = best(postings, count, lambda each: passing[each])
+    found, given_scores = best(postings, count, lambda each: passing[each])
+    assert given_scores.tolist() == pytest.approx(
+        match(postings, np.ones(len(index), bool)).scores[found].tolist(), rel=1e-5
+    )
     scores = match(postings, np.ones(len(index), bool)).scores
     held = np.flatnonzero(passing & (scores > 0.0))
     assert set(found.tolist()) <= set(held.tolist())
@@ -99,7 +102,7 @@ def test_a_common_word_beside_a_rare_one_finds_nobody_new() -> None:
         asked.extend(documents.tolist())
         return np.ones(len(documents), bool)
 
-    found = best(index.select(["common", "rare"]), 20, passes)
+    found, _ = best(index.select(["common", "rare"]), 20, passes)
     assert asked == [*range(0, 3000, 100)]
     assert found.tolist() == asked[:20]  # of equals, those that came first
 
