@@ -5,10 +5,10 @@
 Conversations are hidden among distractors: turns stitched together of halves of two real ones,
 with the token vectors of those halves and, as their vector, something between the two. A
 distractor has the words, the meanings and the sessions of the real ones, so it competes. Each
-question is asked twice on one snapshot: ranked among all rows, and among those that
-`ebbmem.narrowing` lets through. Agreement is how much of the exhaustive first five is there, and
-how often all five are, in order; any@5 stands beside it, for what disagreement costs. Time is CPU
-time of one thread, the median, without the encoding.
+question is asked twice of all that is kept, faded or not: ranked among all rows, and among those
+that `ebbmem.narrowing` lets through. Agreement is how much of the exhaustive first five is there,
+and how often all five are, in order; any@5 stands beside it, for what disagreement costs. Time is
+CPU time of one thread, the median, without the encoding.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def drafts(histories: Sequence[History], encoder: Stitched, items: int) -> list[
         known.add(text)
         session, turn = divmod(len(made), SESSION)
         told = start + timedelta(hours=5 * session, minutes=turn)
-        pair = speakers[session % (len(speakers) - 1) :][:2]
+        first = session % max(len(speakers) - 1, 1)
+        pair: Sequence[str | None] = speakers[first : first + 2] or [None]
         made.append(
             Draft(
                 text=text, source=f"x{session}", position=turn, speaker=choose.choice(pair), at=told
@@ -153,7 +154,7 @@ def measured(bank: MemoryBank, asked: Sequence[tuple[str, Question]]) -> Row:
         for above in (sys.maxsize, 0):
             narrowing.ABOVE = above
             began = time.thread_time()
-            ranking = bank._rank(bank._asked(question.text, FIRST), bank._now())
+            ranking = bank._rank(bank._asked(question.text, FIRST, include_faded=True), bank._now())
             costs.append(1e3 * (time.thread_time() - began))
             firsts.append([ranking.snapshot.ids[row] for row, _ in ranking.order[:FIRST]])
         everything, part = firsts

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ebbmem import asking
 from ebbmem.asking import MANY_SPEAKERS
-from ebbmem.clock import NEVER
+from ebbmem.clock import DAY, NEVER
 from ebbmem.cues import is_question
 from ebbmem.currency import marks
 from ebbmem.embedding.base import Fingerprint
@@ -28,19 +28,22 @@ from ebbmem.growing import Growing
 from ebbmem.indexing import PassageIndex
 from ebbmem.languages import LANGUAGES, Language
 from ebbmem.lexical import Postings
+from ebbmem.policy import Policy
 from ebbmem.ranking import conversational
 from ebbmem.records import TRUSTS, Namespace
-from ebbmem.snapshot import ACTIVE, FADED, GONE, Snapshot
+from ebbmem.snapshot import ACTIVE, FADED, GONE, Order, Snapshot, sample
 from ebbmem.store.base import Change, Content, MemoryStore, Passage, State
 from ebbmem.text import count_words, passages, words
 from ebbmem.text import terms as keyword_terms
 from ebbmem.vectors import FlatIndex, VectorIndex
+from ebbmem.vectors.bands import Bands
 
 __all__ = ["Arena"]
 
 _STATUS = {"active": ACTIVE, "faded": FADED}
 _TRUST = {trust: number for number, trust in enumerate(TRUSTS)}
 _MANY_DEAD = 1000  # rows: with more dead than alive beyond this the arena starts over
+_REFRESH = DAY // 24  # after which the bounds of strength are lowered to what it is by then
 _MANY_PASSAGES = 8  # of a memory that stand for it in the graph: its beginning
 _STATE = (
     ("created", "i8"),
@@ -119,6 +122,8 @@ class Arena:
         self.active = 0  # memories that the store has as active
         self._snapshot: Snapshot | None = None
         self._conversational: float | None = None  # measured when somebody asks
+        self._bands = Bands()
+        self._ordering: Order | None = None  # of a large namespace, from its first search on
 
     # -- catching up -------------------------------------------------------------------------
 
@@ -159,6 +164,7 @@ class Arena:
         if change.content is not None:
             self._append(change.id, facts, change.content)
         elif row is not None:
+            self._bands.loosen(range(self._passage_start[row], self._passage_start[row + 1]))
             record = self._rows[row]
             self.active += (change.state.status == "active") - (int(record["status"]) == ACTIVE)
             for (name, _), value in zip(_STATE, facts, strict=True):
@@ -331,6 +337,7 @@ class Arena:
             index=self._passages.vectors,
             vectors=vectors,
             pieces=self._passages.pieces(),
+            order=self._current_order(),
         )
 
     def _source_sizes(self) -> NDArray[np.int64]:
@@ -342,7 +349,46 @@ class Arena:
         """The same rows in a new state: most recalls change nothing else."""
         rows = self._rows.view()
         states: dict[str, Any] = {name: rows[name].copy() for name, _ in _STATE}
-        return replace(snapshot, active_days=self.active_days, **states)
+        order = self._current_order()
+        return replace(snapshot, active_days=self.active_days, order=order, **states)
+
+    # -- the order of a large namespace --------------------------------------------------------
+
+    @property
+    def passages(self) -> int:
+        """Passages there are, dead ones included."""
+        return len(self._passages)
+
+    def keep_order(self, now: int, policy: Policy) -> None:
+        """Order by strength what came or was used since; lower the bounds when time has passed."""
+        with self.lock:
+            snapshot, known = self.snapshot(), self._ordering
+            if (vectors := snapshot.vectors) is None:
+                return
+            self._bands.extend(len(vectors) - len(self._bands))
+
+            def strengths(passages: NDArray[np.int64]) -> NDArray[np.float32]:
+                return snapshot.bounds(now, policy, passages)
+
+            due = known is None or self._bands.is_due
+            stale = known is not None and (policy != known.policy or now >= known.at + _REFRESH)
+            if stale:
+                self._bands.refresh(strengths)
+            if due:
+                self._bands.order(vectors, strengths)
+            if due or stale:
+                at = now if known is None else max(now, known.at)
+                usual = sample(len(vectors))
+                layout = self._bands.layout
+                self._ordering = Order(layout, at, policy, (usual, vectors[usual]))
+                self._snapshot = replace(snapshot, order=self._ordering)
+
+    def _current_order(self) -> Order | None:
+        """The order with what is loose by now."""
+        if self._ordering is None:
+            return None
+        self._bands.extend(len(self._passages) - len(self._bands))
+        return replace(self._ordering, layout=self._bands.layout)
 
     def view(self, terms: Sequence[str]) -> tuple[Snapshot, Postings]:
         """A snapshot, and what the keyword index of the same moment has on some terms."""

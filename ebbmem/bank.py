@@ -339,7 +339,7 @@ class MemoryBank(Prober):
     def _count_use(self, ranking: Ranking, rows: list[int], now: int, counts: bool) -> set[str]:
         """Reinforce what was used; one write, and none when nothing can change."""
         snapshot, today = ranking.snapshot, day_of(now)
-        if not counts or not snapshot.ids or (not rows and today in snapshot.active_days):
+        if not counts or not ranking.known or (not rows and today in snapshot.active_days):
             return set()
         policy, days = self.policy, snapshot.active_days
         changed = self._store.modify(

@@ -118,7 +118,7 @@ class Found:
 class Signals:
     """Per row (n,) unless said: raw signals of round one.
 
-    `usual` (s,) are similarities of rows that stand for the whole where these are a part of it.
+    `usual` (s,) are similarities of passages that stand for all where there are many.
     """
 
     keyword: Floats
@@ -147,7 +147,8 @@ class Ranking:
     """Everything a search found out, best first; `explain` reads it.
 
     `eligible` are the rows that this recall may show; `left_out` are those, with their scores,
-    that are beyond what their source may fill by the `budget`, if there is one.
+    that are beyond what their source may fill by the `budget`, if there is one. `known` counts the
+    rows of the namespace, of which the snapshot may be a part.
     """
 
     snapshot: Snapshot
@@ -165,6 +166,7 @@ class Ranking:
     reached: dict[int, Reached] = field(default_factory=dict)
     budget: Budget | None = None
     left_out: dict[int, float] = field(default_factory=dict)
+    known: int = 0
 
     def at_least(self, score: float) -> Ranking:
         """The same without what scores less."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ from ebbmem import lexical
 from ebbmem.evidence import surroundings
 from ebbmem.finding import Question
 from ebbmem.lexical import Postings
-from ebbmem.snapshot import GONE, Snapshot
+from ebbmem.policy import Policy
+from ebbmem.snapshot import GONE, Order, Snapshot
+from ebbmem.vectors.flat import products
 
 __all__ = ["ABOVE", "CANDIDATES", "Part", "narrowed"]
 
@@ -38,8 +41,6 @@ CANDIDATES = 400
 """Rows that each channel names: twice the shortlist, whose members may be good in one alone."""
 
 _CENTRES = 250  # of so many candidates, the most promising: what is around them comes along
-_SAMPLE = 2048  # rows that stand for all when it is asked which similarity is usual
-_WIDEN = 4  # times as many are fetched when too few of those found may be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,10 @@ def narrowed(
     postings: Postings,
     question: Question,
     passes: Passes,
+    now: int,
+    policy: Policy,
     *,
+    include_faded: bool = False,
     candidates: int = CANDIDATES,
     around: int = 0,
     also: Collection[str] = (),
@@ -82,14 +86,14 @@ def narrowed(
         postings, candidates, lambda each: passes(snapshot.passage_row[each])
     )
     found = [snapshot.passage_row[documents]]
-    similarities = _similarities(snapshot, question)
+    vectors = _Vectors.of(snapshot, question)
     usual = None
-    if similarities is not None:
-        found.append(_nearest(snapshot, similarities, candidates, passes))
-        usual = _usual(snapshot, similarities, passes)
-    found.append(_told(snapshot, question, similarities, candidates, passes))
+    if vectors is not None:
+        found.append(vectors.nearest(candidates, passes, now, policy, include_faded=include_faded))
+        usual = vectors.usual(passes)
+    found.append(_told(snapshot, question, vectors, candidates, passes))
     rows = np.unique(np.concatenate(found))
-    worth = _rough(snapshot, rows, (documents, scores), similarities)
+    worth = _rough(snapshot, rows, (documents, scores), vectors)
     centres = rows
     if len(rows) > (most := candidates * _CENTRES // CANDIDATES):
         centres = rows[np.argpartition(-worth, most - 1)[:most]]
@@ -103,11 +107,62 @@ def narrowed(
     return Part(snapshot.among(rows), postings.among(passages.astype(np.int32)), rows, usual)
 
 
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """The channel of vectors: a snapshot that has an order, and the query's."""
+
+    snapshot: Snapshot
+    order: Order
+    rows: NDArray[np.float32]
+    query: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, question: Question) -> _Vectors | None:
+        if question.encoding is None or snapshot.order is None or snapshot.vectors is None:
+            return None
+        return cls(snapshot, snapshot.order, snapshot.vectors, question.encoding.vector)
+
+    def nearest(
+        self, count: int, passes: Passes, now: int, policy: Policy, *, include_faded: bool
+    ) -> Ints:
+        """The rows of the `count` most similar passages among those that may be shown."""
+        least = -np.inf if include_faded else policy.fade_below
+
+        def strengths(passages: Ints) -> NDArray[np.float32]:
+            shown = passes(self.snapshot.passage_row[passages])
+            return np.where(shown, self.snapshot.bounds(now, policy, passages), -np.inf)
+
+        def visible(similar: NDArray[np.float32], strong: NDArray[np.float32]) -> Any:
+            return np.where((strong >= least) & (strong > -np.inf), similar, -np.inf)
+
+        top = self.order.layout.top(
+            self.rows,
+            self.query,
+            count,
+            visible,
+            strengths,
+            bounded=self.order.holds(now, policy),
+        )
+        return np.unique(self.snapshot.passage_row[top.rows])
+
+    def usual(self, passes: Passes) -> Floats:
+        """(s,) similarities of passages that stand for all that may be shown."""
+        passages, vectors = self.order.sample
+        shown = passes(self.snapshot.passage_row[passages])
+        similar = products(vectors, self.query)[shown]
+        return np.clip(similar.astype(np.float64), -1.0, 1.0)
+
+    def best_of(self, rows: Ints) -> NDArray[np.float32]:
+        """(m,) the similarity of the best passage of some rows."""
+        passages, starts = self.snapshot.passages_of(rows)
+        return np.maximum.reduceat(products(self.rows[passages], self.query), starts[:-1])
+
+
 def _rough(
     snapshot: Snapshot,
     rows: Ints,
     by_word: tuple[NDArray[np.int32], NDArray[np.float32]],
-    similarities: NDArray[np.float32] | None,
+    vectors: _Vectors | None,
 ) -> NDArray[np.float32]:
     """(m,) what candidates, ascending, are worth by what either channel says of them."""
     documents, scores = by_word
@@ -115,48 +170,16 @@ def _rough(
     if len(documents):
         places = np.searchsorted(rows, snapshot.passage_row[documents])
         np.maximum.at(worth, places, scores / scores.max())
-    if similarities is not None and len(rows):
-        passages, starts = snapshot.passages_of(rows)
-        close = np.maximum.reduceat(similarities[passages], starts[:-1])
+    if vectors is not None and len(rows):
+        close = vectors.best_of(rows)
         worth += close / max(float(close.max()), 1e-9)
     return worth
-
-
-def _similarities(snapshot: Snapshot, question: Question) -> NDArray[np.float32] | None:
-    """(p,) cosines of every passage."""
-    if question.encoding is None or snapshot.index is None or snapshot.vectors is None:
-        return None
-    return snapshot.index.inner_products(snapshot.vectors, question.encoding.vector)
-
-
-def _nearest(
-    snapshot: Snapshot, similarities: NDArray[np.float32], count: int, passes: Passes
-) -> Ints:
-    """The rows of the `count` most similar passages among those that may be shown."""
-    fetched = min(2 * count, len(similarities))
-    while True:
-        best = np.argpartition(-similarities, fetched - 1)[:fetched]
-        shown = best[passes(snapshot.passage_row[best])]
-        if len(shown) >= count or fetched == len(similarities):
-            break
-        fetched = min(_WIDEN * fetched, len(similarities))
-    if len(shown) > count:
-        shown = shown[np.argpartition(-similarities[shown], count - 1)[:count]]
-    return np.unique(snapshot.passage_row[shown])
-
-
-def _usual(snapshot: Snapshot, similarities: NDArray[np.float32], passes: Passes) -> Floats:
-    """(s,) similarities of rows evenly spread over those that may be shown."""
-    step = max(len(similarities) // _SAMPLE, 1)
-    sample = np.arange(0, len(similarities), step)
-    shown = sample[passes(snapshot.passage_row[sample])]
-    return np.clip(similarities[shown].astype(np.float64), -1.0, 1.0)
 
 
 def _told(
     snapshot: Snapshot,
     question: Question,
-    similarities: NDArray[np.float32] | None,
+    vectors: _Vectors | None,
     count: int,
     passes: Passes,
 ) -> Ints:
@@ -167,7 +190,5 @@ def _told(
     rows = rows[passes(rows)]
     if len(rows) <= count:
         return rows
-    if similarities is None:
-        return np.sort(rows[np.argsort(-snapshot.created[rows], kind="stable")[:count]])
-    worth = similarities[snapshot.passage_start[rows]]
-    return np.sort(rows[np.argpartition(-worth, count - 1)[:count]])
+    worth = snapshot.created[rows] if vectors is None else vectors.best_of(rows)
+    return np.sort(rows[np.argsort(-worth, kind="stable")[:count]])

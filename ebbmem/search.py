@@ -24,7 +24,7 @@ from ebbmem.policy import Policy
 from ebbmem.ranking import ADJACENT, WEIGHTS, Weights, combined, features
 from ebbmem.refresh import with_current_first
 from ebbmem.relevance import mixed, scaled
-from ebbmem.snapshot import GONE, Snapshot
+from ebbmem.snapshot import GONE, SAMPLE, Snapshot, sample
 
 __all__ = ["search"]
 
@@ -67,6 +67,8 @@ def search(
         also: ids that the caller will ask about, found or not.
         weights: in place of the fitted ones.
     """
+    if arena.passages > narrowing.ABOVE:
+        arena.keep_order(now, policy)
     whole, postings = arena.view(question.terms)
     passing = whole.searchable if allowed is None else whole.searchable & allowed(whole)
     background = candidates.unrelated_cosine(whole, unrelated)
@@ -84,6 +86,9 @@ def search(
             postings,
             question,
             shown,
+            now,
+            policy,
+            include_faded=include_faded,
             candidates=max(narrowing.CANDIDATES, 2 * k),
             around=around,
             also=also,
@@ -97,6 +102,10 @@ def search(
     signals = candidates.signals_of(snapshot, postings, question)
     if part is not None:
         signals = replace(signals, usual=part.usual)
+    elif signals.passage_similarity is not None and len(whole.passage_row) > SAMPLE:
+        some = sample(len(whole.passage_row))
+        some = some[eligible[whole.passage_row[some]]]
+        signals = replace(signals, usual=signals.passage_similarity[some])
     threshold = background if min_similarity is None else min_similarity
     dated = candidates.dated(snapshot, question)
     told = dated > 0.0
@@ -120,6 +129,7 @@ def search(
         {},
         {},
         budget=Budget.of(snapshot, source_share),
+        known=len(whole.status),
     )
     if not candidate.any():
         return base

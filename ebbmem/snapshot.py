@@ -15,8 +15,9 @@ from ebbmem.policy import Policy
 from ebbmem.relevance import Pieces
 from ebbmem.salience import salience_of
 from ebbmem.vectors import VectorIndex
+from ebbmem.vectors.bands import Layout
 
-__all__ = ["ACTIVE", "FADED", "GONE", "Snapshot"]
+__all__ = ["ACTIVE", "FADED", "GONE", "SAMPLE", "Order", "Snapshot", "sample"]
 
 ACTIVE, FADED, GONE = 0, 1, 2
 """Values of `Snapshot.status`."""
@@ -25,6 +26,30 @@ Ints = NDArray[np.int64]
 Rows = Ints | slice
 
 ALL = slice(None)
+
+SAMPLE = 2048
+"""Passages that stand for all when it is asked which similarity is usual: the least of a million
+would be an accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of a large namespace's passages by a bound of their strength.
+
+    Attributes:
+        layout: see `ebbmem.vectors.bands`.
+        at: instant from which on the bounds hold; `policy`: by whose curve.
+        sample: (s,) passages that stand for all, and their vectors (s, d).
+    """
+
+    layout: Layout
+    at: int
+    policy: Policy | None
+    sample: tuple[Ints, NDArray[np.float32]]
+
+    def holds(self, now: int, policy: Policy) -> bool:
+        """Whether no strength of `now`, by this policy, is over its bound."""
+        return now >= self.at and policy == self.policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +103,7 @@ class Snapshot:
     index: VectorIndex | None
     vectors: NDArray[np.float32] | None
     pieces: Pieces | None
+    order: Order | None
 
     def alive(self) -> NDArray[np.bool_]:
         """(n,) rows that exist, faded ones included."""
@@ -108,6 +134,17 @@ class Snapshot:
         weak = ~self.pinned[rows] & (strengths < policy.fade_below)
         over, status = weak | (self.expires[rows] <= now), self.status[rows]
         return np.asarray((status == FADED) | ((status == ACTIVE) & over))
+
+    def bounds(self, now: int, policy: Policy, passages: Ints) -> NDArray[np.float32]:
+        """(m,) what the strengths of passages will not exceed unless they are used or changed.
+
+        What is pinned is shown at any strength, so it counts as full; what is gone, or no query
+        finds, is -inf.
+        """
+        rows = self.passage_row[passages]
+        strengths = np.where(self.pinned[rows], 1.0, self.strengths(now, policy, rows))
+        there = (self.status[rows] != GONE) & self.searchable[rows]
+        return np.where(there, strengths, -np.inf).astype(np.float32)
 
     def current(self, as_of: int | None = None) -> NDArray[np.bool_]:
         """(n,) rows whose place nobody took; or that were said, and had theirs, at an instant."""
@@ -162,11 +199,7 @@ class Snapshot:
             self,
             **columns,
             ids=ids,
-            row_of={
-                id_: at
-                for at, (id_, row) in enumerate(zip(ids, rows.tolist(), strict=True))
-                if self.row_of.get(id_) == row  # not what it was before an edit
-            },
+            row_of={ids[at]: at for at in np.flatnonzero(self.status[rows] != GONE).tolist()},
             before=places[self.before[rows]],
             after=places[self.after[rows]],
             passage_row=places[self.passage_row[passages]],
@@ -174,6 +207,7 @@ class Snapshot:
             spans=self.spans[passages],
             vectors=None if self.vectors is None else self.vectors[passages],
             pieces=None if self.pieces is None else self.pieces.among(passages),
+            order=None,
         )
 
     def passages_of(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -189,6 +223,11 @@ class Snapshot:
         if len(values) == len(self.status):  # every memory is one passage
             return values
         return np.asarray(np.maximum.reduceat(values, self.passage_start[:-1]))
+
+
+def sample(count: int) -> Ints:
+    """At least `SAMPLE` of so many passages, if there are as many, evenly spread."""
+    return np.arange(0, count, max(count // SAMPLE, 1))
 
 
 _COLUMNS = (

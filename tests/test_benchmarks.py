@@ -184,3 +184,49 @@ def test_a_run_that_lost_a_use_is_not_exact(
         "the count of uses is not exact",
         "the audit trail is not exact",
     ]
+
+
+def run_of(name: str, *arguments: str) -> Any:
+    """What a benchmark prints as JSON, if it ends well."""
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / name), *arguments, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    return json.loads(ran.stdout)
+
+
+def test_search_by_similarity_and_strength_is_exact_and_reads_less(tmp_path: Path) -> None:
+    plot = tmp_path / "plot.png"
+    told = run_of("decay_search.py", "--sizes", "9000", "--queries", "4", "--plot", str(plot))
+    assert {each["exact"] for each in told["rows"]} == {4}
+    scanned = {
+        each["state"]: each["scanned"]
+        for each in told["rows"]
+        if (each["score"], each["when"]) == ("product", "at once")
+    }
+    assert scanned["faded"] <= scanned["steady"] <= scanned["fresh"] <= 1.0
+    assert scanned["faded"] < 0.5
+    assert all(0.0 <= share <= 1.0 for each in told["rows"] for share in each["fetched"].values())
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_large_namespace_is_ranked_much_as_all_of_it_would_be(tmp_path: Path) -> None:
+    turns = [
+        {"id": f"t{number}", "text": f"{('tea', 'boat', 'cat')[number % 3]} {number} is {word}"}
+        for number, word in enumerate("green old wet far new red odd shy dry big".split() * 4)
+    ]
+    questions = [
+        {"id": f"q{number}", "question": f"what is {number}?", "gold": [f"t{number}"]}
+        for number in range(6)
+    ]
+    data = tmp_path / "made.json"
+    history = {"id": "h", "items": turns, "questions": questions}
+    data.write_text(json.dumps({"histories": [history]}), encoding="utf-8")
+    told = run_of("agreement.py", str(data), "--items", "400", "--embedder", "hashing")
+    [row] = told["rows"]
+    assert row["items"] == 400
+    assert row["shared"] > 0.9
+    assert row["any_part"] == pytest.approx(row["any_all"], abs=0.2)

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from builders import AT, OpenBank
-from ebbmem import Draft, MemoryBank, Policy, Recollections, narrowing
+from ebbmem import Category, Draft, MemoryBank, Policy, Recollections, narrowing
 from ebbmem.embedding.encoding import Encoding, Fingerprint, TokenVectors
 from ebbmem.lexical import KeywordIndex, best, match
 from ebbmem.snapshot import Snapshot
 from ebbmem.testing import HashingEmbedder, ManualClock
+from ebbmem.vectors import bands
+from ebbmem.vectors.bands import Layout, Top
 
 TERMS = [*"abcdefgh"]
 WORDS = ("tea", "boat", "green", "Ann", "yesterday", "2025-12-30", "old", "cat", "harbour", "the")
@@ -379,3 +381,94 @@ def test_probes_tell_of_memories_that_no_channel_names(open_bank: OpenBank) -> N
     with narrowing_above(0, candidates=5):
         [answer] = bank.probe().answers
     assert (answer.found, answer.hidden, answer.missed) == (("m40",), ("m7",), ())
+
+
+# -- the order of a large namespace ----------------------------------------------------------
+
+
+@pytest.fixture
+def tops(monkeypatch: pytest.MonkeyPatch) -> list[Top]:
+    """What every search for the nearest found, in bands of a few rows that are kept in order."""
+    found: list[Top] = []
+    top = Layout.top
+
+    def told(self: Layout, *args: Any, **options: Any) -> Top:
+        found.append(top(self, *args, **options))
+        return found[-1]
+
+    monkeypatch.setattr(Layout, "top", told)
+    monkeypatch.setattr(bands, "FIRST_BAND", 16)
+    monkeypatch.setattr(bands, "LAST_BAND", 16)
+    monkeypatch.setattr(bands, "LOOSE_ROWS", 8)
+    return found
+
+
+def test_the_more_has_faded_the_less_is_read(
+    open_bank: OpenBank, clock: ManualClock, tops: list[Top]
+) -> None:
+    bank = open_bank(embedder="hashing", maintain=False)
+    many(bank, 320)
+    with narrowing_above(0, candidates=5):
+        bank.recall("harbour number 40", 5, reinforce=False)
+        clock.advance(days=400)
+        bank.remember_many(
+            Draft(text=f"harbour number {number} again", id=f"n{number}") for number in range(16)
+        )
+        found = bank.recall("harbour number 4 again", 5, reinforce=False)
+    assert {each.memory.id[0] for each in found} == {"n"}
+    before, after = tops
+    assert before.scanned == 320
+    assert after.scanned == 16  # the band of those that are new; no other can be shown
+
+
+def test_what_was_used_is_found_by_the_strength_that_it_has_since(
+    open_bank: OpenBank, clock: ManualClock, tops: list[Top]
+) -> None:
+    bank = open_bank(embedder="hashing", maintain=False)
+    many(bank, 320)
+    with narrowing_above(0, candidates=5):
+        bank.recall("harbour number 40", 5, reinforce=False)
+        clock.advance(days=10)
+        for _ in range(3):
+            bank.reinforce("m40")
+            clock.advance(days=15)
+        found = bank.recall("Which harbour is number 40?", 5, reinforce=False)
+    assert found[0].memory.id == "m40"
+    assert tops[-1].scanned < 320
+
+
+def test_a_clock_that_is_set_back_and_a_slower_curve_lose_nothing(
+    open_bank: OpenBank, clock: ManualClock, tops: list[Top]
+) -> None:
+    bank = open_bank(embedder="hashing", maintain=False)
+    many(bank, 320)
+    query = "Which harbour is number 40?"
+    with narrowing_above(0, candidates=5):
+        expected = [each.memory.id for each in bank.recall(query, 3, reinforce=False)]
+        clock.advance(days=400)
+        assert not bank.recall(query, 3, reinforce=False)
+        clock.set(AT)
+        again = bank.recall(query, 3, reinforce=False)
+        clock.advance(days=400)
+        assert not bank.recall(query, 3, reinforce=False)
+        slow = Category(name="fact", base_rate=0.0001, importance=(0.7, 0.9))
+        kept = bank.at("u1", policy=Policy(categories={**Policy().categories, "fact": slow}))
+        later = kept.recall(query, 3, reinforce=False)
+    assert [each.memory.id for each in again] == expected
+    assert [each.memory.id for each in later] == expected
+
+
+def test_ordering_waits_until_it_pays(open_bank: OpenBank, tops: list[Top]) -> None:
+    bank = open_bank(embedder="hashing", maintain=False)
+    many(bank, 320)
+    with narrowing_above(0, candidates=5):
+        bank.recall("harbour", 5, reinforce=False)
+        layouts = []
+        for number in range(12):
+            bank.remember(f"meadow number {number} is wet", id=f"w{number}")
+            bank.recall("harbour", 5, reinforce=False)
+            order = bank._arena().snapshot().order
+            assert order is not None
+            layouts.append(order.layout)
+    assert [len(each.loose) for each in layouts] == [1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3]
+    assert [len(each.segments) for each in layouts] == [*[1] * 8, *[2] * 4]

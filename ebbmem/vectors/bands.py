@@ -59,7 +59,7 @@ FIRST_BAND = 4096
 LAST_BAND = 32_768
 """Rows of a band at most: each is twice the one before, so that stopping early costs little."""
 
-LOOSE_SHARE = 0.01
+LOOSE_SHARE = 0.002
 """Of all rows, how many may be loose before they are ordered: they are compared in full."""
 
 LOOSE_ROWS = 1024
@@ -68,7 +68,7 @@ LOOSE_ROWS = 1024
 _HEADROOM = 1.25  # of the codes' range over the greatest component of the first rows
 _ROUNDING = 5e-5  # of sums in float32, which int8 products of 1,000 components exceed
 _GRID = np.linspace(-1.0, 1.0, 257, dtype=np.float32)  # on which a least similarity is looked for
-_CHUNK = 32  # candidates that are compared in full before the k-th best is looked at again
+_CHUNK = 32  # rows that are compared in full before the k-th best is looked at again
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +185,18 @@ class Layout:
             first, last = segment.starts[at], segment.starts[at + 1]
             residual = float(segment.errors[at])
             off = residual + (1.0 + residual) * error.length + _ROUNDING
-            bounds = segment.bounds[first:last] if bounded else np.ones(last - first, np.float32)
-            rows, codes = segment.rows[first:last], segment.codes[first:last]
-            scanned += len(rows)
-            if len(found) < k:  # any k rows make a threshold; the most similar ones a good one
-                near = kernel.nearest(codes, 4 * k)
-                found.compare(rows[near])
             least = found.least_similarity(ceiling) - off
-            places, approximate = kernel.above(codes, least / error.factor)
-            reach = approximate * np.float32(error.factor) + np.float32(off)
-            found.compare_while_able(rows[places], reach, bounds[places])
+            places, coarse = kernel.above(segment.codes[first:last], least / error.factor)
+            scanned += int(last - first)
+            found.consider(
+                segment.rows[first:last][places],
+                coarse * np.float32(error.factor),
+                np.float32(off),
+                segment.bounds[first:last][places] if bounded else None,
+            )
+            if k <= _CHUNK:  # a few vectors in full now save reading codes of weaker bands
+                found.settle(chunks=2)
+        found.settle()
         return found.top(scanned)
 
 
@@ -277,7 +279,11 @@ class Bands:
 
 
 class _Best:
-    """The k best rows so far, and what another one must reach."""
+    """The k best rows so far, and what another one must reach.
+
+    Rows that were read as codes wait with the least and the most that they can score; those that
+    can still be among the best are compared in full at the end, when most of them no longer can.
+    """
 
     def __init__(
         self, vectors: Floats, query: Floats, k: int, score: Score, strengths: Strengths
@@ -287,64 +293,96 @@ class _Best:
         self._k = k
         self._score = score
         self._strengths = strengths
-        self._rows = np.empty(0, np.int64)
-        self._scores = np.empty(0, np.float32)
-        self._similarities = np.empty(0, np.float32)
+        self._rows, self._waiting = np.empty((2, 0), np.int64)
+        self._scores, self._similarities, self._most, self._least = np.empty((4, 0), np.float32)
         self._rescored = 0
-        self.kth = -np.inf
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        self._kth = -np.inf
 
     def may_enter(self, similarity: float, strength: float) -> bool:
         """Whether a row of at most this similarity and strength could be among the best."""
         ceiling = np.full(1, similarity, np.float32), np.full(1, strength, np.float32)
-        reached = float(self._score(*ceiling)[0])
-        return reached >= self.kth and reached > -np.inf
+        return bool(self._able(self._score(*ceiling))[0])
 
     def least_similarity(self, strength: float) -> float:
         """A similarity under which no row of at most this strength could be among the best."""
+        if self._kth == -np.inf:
+            return -2.0
         reached = self._score(_GRID, np.full(len(_GRID), strength, np.float32))
-        able = np.flatnonzero((reached >= self.kth) & (reached > -np.inf))
+        able = np.flatnonzero(self._able(reached))
         if not len(able):
             return 2.0
-        return float(_GRID[max(int(able[0]) - 1, 0)]) if able[0] else -2.0
+        return float(_GRID[able[0] - 1]) if able[0] else -2.0
+
+    def consider(
+        self, rows: Rows, similarities: Floats, off: np.float32, bounds: Floats | None
+    ) -> None:
+        """Let rows wait whose similarities are known but for `off`.
+
+        Args:
+            bounds: (m,) of their strengths; None where there are none.
+        """
+        if bounds is not None:  # of most rows it is not worth knowing the strength of now
+            able = self._able(self._score(similarities + off, bounds))
+            rows, similarities = rows[able], similarities[able]
+        if len(self._rows) or len(self._waiting):
+            new = ~(np.isin(rows, self._waiting) | np.isin(rows, self._rows))
+            rows, similarities = rows[new], similarities[new]
+        strong = self._strengths(rows)
+        most = self._score(similarities + off, strong)
+        able = self._able(most)
+        least = self._score(similarities[able] - off, strong[able])
+        self._waiting = np.concatenate((self._waiting, rows[able]))
+        self._most = np.concatenate((self._most, most[able]))
+        self._least = np.concatenate((self._least, least))
+        self._raise()
+
+    def settle(self, *, chunks: int | None = None) -> None:
+        """Compare in full what waits and could be among the best, the most promising first.
+
+        Args:
+            chunks: after so many let the rest wait; None leaves none.
+        """
+        step = max(_CHUNK, self._k)
+        while len(self._waiting) and chunks != 0:
+            first = np.argsort(-self._most, kind="stable")[:step]
+            rows, later = self._waiting[first], np.ones(len(self._waiting), bool)
+            later[first] = False
+            self._keep_waiting(later)
+            self.compare(rows)  # drops from the rest what can no longer be among the best
+            chunks = None if chunks is None else chunks - 1
 
     def compare(self, rows: Rows) -> None:
-        """Score some rows in full and keep the best."""
+        """Score some rows in full, each met for the first time, and keep the best."""
         if not len(rows):
             return
         self._rescored += len(rows)
         similarities = products(self._vectors[rows], self.query)
         scores = self._score(similarities, self._strengths(rows))
-        kept = np.flatnonzero((scores >= self.kth) & (scores > -np.inf))
-        rows, scores, similarities = rows[kept], scores[kept], similarities[kept]
-        if len(self._rows):
-            new = ~np.isin(rows, self._rows)
-            rows = np.concatenate((self._rows, rows[new]))
-            scores = np.concatenate((self._scores, scores[new]))
-            similarities = np.concatenate((self._similarities, similarities[new]))
-        else:
-            rows, at = np.unique(rows, return_index=True)
-            scores, similarities = scores[at], similarities[at]
+        kept = self._able(scores)
+        rows = np.concatenate((self._rows, rows[kept]))
+        scores = np.concatenate((self._scores, scores[kept]))
+        similarities = np.concatenate((self._similarities, similarities[kept]))
         best = np.lexsort((rows, -scores))[: self._k]
         self._rows, self._scores, self._similarities = rows[best], scores[best], similarities[best]
-        if len(best) == self._k:
-            self.kth = float(self._scores[-1])
-
-    def compare_while_able(self, rows: Rows, reach: Floats, bounds: Floats) -> None:
-        """Score those that could be among the best, the most promising first."""
-        ceilings = self._score(reach, bounds)
-        able = np.flatnonzero((ceilings >= self.kth) & (ceilings > -np.inf))
-        able = able[np.argsort(-ceilings[able], kind="stable")]
-        for at in range(0, len(able), _CHUNK):
-            chunk = able[at : at + _CHUNK]
-            if ceilings[chunk[0]] < self.kth:
-                break
-            self.compare(rows[chunk])
+        self._raise()
 
     def top(self, scanned: int) -> Top:
         return Top(self._rows, self._scores, self._similarities, scanned, self._rescored)
+
+    def _able(self, scores: Floats) -> NDArray[np.bool_]:
+        return (scores >= self._kth) & (scores > -np.inf)
+
+    def _raise(self) -> None:
+        """Take the k-th best of what is known at least as what another row must reach."""
+        known = np.concatenate((self._scores, self._least))
+        if len(known) < self._k:
+            return
+        self._kth = max(self._kth, float(np.partition(known, -self._k)[-self._k]))
+        self._keep_waiting(self._most >= self._kth)
+
+    def _keep_waiting(self, still: NDArray[np.bool_]) -> None:
+        self._waiting, self._most = self._waiting[still], self._most[still]
+        self._least = self._least[still]
 
 
 # -- codes -----------------------------------------------------------------------------------
@@ -424,20 +462,6 @@ class _Kernel:
         self._scanner = _quantiser(len(coded)).get_InvertedListScanner(False, None, None)
         self._scanner.set_query(faiss.swig_ptr(coded))
         self._scanner.set_list(0, 0.0)
-
-    def nearest(self, codes: Codes, count: int) -> Rows:
-        """Places of the `count` greatest products."""
-        pointer, count = self._faiss.swig_ptr, min(count, len(codes))
-        products, places = np.full(count, -np.inf, np.float32), np.full(count, -1)
-        self._scanner.scan_codes(
-            len(codes),
-            pointer(codes),
-            pointer(_numbers(len(codes))),
-            pointer(products),
-            pointer(places),
-            count,
-        )
-        return places[places >= 0]
 
     def above(self, codes: Codes, least: float) -> tuple[Rows, Floats]:
         """Places of products over `least`, and the products."""
