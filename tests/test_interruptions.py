@@ -66,11 +66,11 @@ def test_an_interrupted_catch_up_starts_over(
     writer.remember_many(["one lamp", "two lamps", "three lamps"])
     append, left = KeywordIndex.append, [2]
 
-    def interrupted(index: KeywordIndex, terms: Sequence[str]) -> int:
+    def interrupted(index: KeywordIndex, terms: Sequence[str], *, silent: bool) -> int:
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
-        return append(index, terms)
+        return append(index, terms, silent=silent)
 
     monkeypatch.setattr(KeywordIndex, "append", interrupted)
     with pytest.raises(KeyboardInterrupt):
