@@ -310,11 +310,14 @@ def test_a_unit_query_is_cut_to_zeros_by_the_quantiser_so_ours_is_scaled() -> No
         384, faiss.ScalarQuantizer.QT_8bit_direct_signed, faiss.METRIC_INNER_PRODUCT
     )
     quantiser.add(np.rint(127 * vectors).astype(np.float32))
-    scores, _ = quantiser.search(vectors[:1], 5)
-    assert not scores.any()  # the trap: no error, no similarity
     coded, error = bands._coded_query(vectors[0], 127.0)
     assert np.abs(coded).max() == 127.0
     assert error.length < 0.02
+    scores, _ = quantiser.search(coded[None], 1)
+    assert scores[0, 0] * error.factor == pytest.approx(1.0, abs=0.05)
+    scores, _ = quantiser.search(vectors[:1], 5)
+    if scores.any():
+        pytest.skip("the trap (no error, no similarity) is not in this build of FAISS")
 
 
 def test_removing_from_an_inverted_list_under_a_map_renames_others_so_nothing_is_removed() -> None:
@@ -322,13 +325,14 @@ def test_removing_from_an_inverted_list_under_a_map_renames_others_so_nothing_is
     trap = faiss.IndexIDMap2(faiss.IndexIVFFlat(faiss.IndexFlatIP(D), D, 1))
     trap.train(vectors)
     trap.add_with_ids(vectors, np.arange(100, 120))
-    trap.remove_ids(np.array([100]))
-    _, ids = trap.search(vectors[5:6], 1)
-    assert ids[0, 0] != 105  # the trap: rows behind the one that was removed have other names
     source = "".join(
         each.read_text(encoding="utf-8") for each in Path(bands.__file__).parent.glob("*.py")
     )
     assert not re.search(r"IDMap|remove_ids|IDSelector|omp_set_num_threads", source)
+    trap.remove_ids(np.array([100]))
+    _, ids = trap.search(vectors[5:6], 1)
+    if ids[0, 0] == 105:
+        pytest.skip("the trap (rows behind it take other names) is not in this build of FAISS")
 
 
 def test_a_query_leaves_the_threads_of_faiss_alone_and_uses_its_own() -> None:
