@@ -80,6 +80,7 @@ def narrowed(
 
     Args:
         passes: which of some rows this recall may show.
+        now, policy, include_faded: what strengths follow from, and whether they hide anything.
         candidates: rows that each channel names.
         around: neighbours in the same source that come along on each side, if more than two.
         also: ids that come along whatever they say.
