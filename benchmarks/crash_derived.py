@@ -49,9 +49,7 @@ def derived(arena: Arena) -> dict[str, dict[str, Any]]:
         "policy": arena.policy,
         "pieces": {piece: count for piece, count in passages._frequency.items() if count},
         "links": sorted(id_ for id_, links in arena._links.items() if links),
-        "speakers": sorted(
-            tuple(snapshot.speakers)[n] for n, lines in arena._lines.items() if lines
-        ),
+        "speakers": sorted(snapshot.speakers[n] for n, lines in arena._lines.items() if lines),
         "conversational": snapshot.conversational,
         "names": arena._speaker_words,
     }

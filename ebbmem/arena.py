@@ -230,8 +230,7 @@ class Arena:
         self._dead += 1
         del self._row_of[id_]
         self._hear(int(self._rows[row]["speaker"]), -1)
-        first, last = self._passage_start[row], self._passage_start[row + 1]
-        self._passages.discard(first, last, silent=not self._rows[row]["searchable"])
+        self._passages.discard(self._passage_start[row], self._passage_start[row + 1])
         rows = self._rows.view()
         self.active -= int(rows["status"][row]) == ACTIVE
         rows["status"][row] = GONE

@@ -99,7 +99,9 @@ def weaker(
     if signals.similarity is None or min_similarity is not None:
         return weak
     usual = signals.similarity[eligible] if signals.usual is None else signals.usual
-    return weak | (signals.similarity >= np.quantile(usual, _UPPER)) if len(usual) else weak
+    if not len(usual):
+        return weak
+    return weak | (signals.similarity >= np.quantile(usual, _UPPER))
 
 
 def unrelated_cosine(snapshot: Snapshot, known: float | None) -> float:

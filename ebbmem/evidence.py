@@ -78,10 +78,8 @@ def late_interaction(
         return None
     query = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-6)
     weights = idf_weights(frequency_of(encoding.tokens.ids), total)
-    first, last = snapshot.passage_start[rows], snapshot.passage_start[rows + 1]
-    counts = last - first
-    offsets = np.cumsum(counts) - counts
-    chosen = np.repeat(first - offsets, counts) + np.arange(int(counts.sum()))
+    chosen, starts = snapshot.passages_of(rows)
+    offsets = starts[:-1]
     best = best_matches(query, pieces, chosen)
     weights = telling(weights, best)
     scores = np.maximum.reduceat(best @ weights, offsets)

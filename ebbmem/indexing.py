@@ -68,10 +68,10 @@ class PassageIndex:
         self.spans.append(span)
         self._starts.append(len(self._ids))
 
-    def discard(self, first: int, last: int, *, silent: bool = False) -> None:
+    def discard(self, first: int, last: int) -> None:
         """Passages first:last died: their words and pieces no longer count."""
         for passage in range(first, last):
-            self.keywords.discard(passage, silent=silent)
+            self.keywords.discard(passage)
             begin, end = self._starts[passage], self._starts[passage + 1]
             self._count(self._ids.view()[begin:end], -1)
 

@@ -129,12 +129,12 @@ class KeywordIndex:
             _add(self._documents, known, number)
             _add(self._frequencies, known, frequency)
         self._lengths.append(len(terms))
-        self._alive.append(True)
+        self._alive.append(not silent)
         return number
 
-    def discard(self, number: int, *, silent: bool = False) -> None:
+    def discard(self, number: int) -> None:
         """A document died: its lists keep it, the count of the living does not."""
-        self._living -= not silent
+        self._living -= bool(self._alive[number])
         self._living_terms -= int(self._lengths[number])
         self._alive[number] = self._spared = False
 
@@ -219,7 +219,7 @@ def match(
         mean = corpus.mean
     else:
         mean = float(postings.lengths[alive].mean()) if total else 1.0
-    norms = k1 * (1.0 - b + b * postings.lengths / max(mean, 1e-9))
+    norms = _norms(postings.lengths, mean, k1, b)
     everything = whole = 0.0
     every = [True] * len(postings.documents)
     for documents, frequencies, held, counts, tells in zip(
@@ -237,9 +237,7 @@ def match(
         everything += weight
         whole += weight * counts
         if df:
-            scores[documents] += (
-                weight * frequencies * (k1 + 1.0) / (frequencies + norms[documents])
-            )
+            scores[documents] += _bm25(weight, frequencies, norms[documents], k1)
             coverage[documents] += weight * counts
             shared[documents] += 1.0
             if tells and df <= _FEW:
@@ -266,28 +264,21 @@ def best(
     """
     corpus = postings.corpus
     weights = [idf(df, corpus.total) for df in corpus.frequencies]
-    order = sorted(range(len(weights)), key=lambda at: -weights[at])
     left = sum(weights) * (k1 + 1.0)  # what the terms not yet seen could add
-    norms = k1 * (1.0 - b + b / max(corpus.mean, 1e-9) * postings.lengths)
     scores = np.zeros(len(postings.lengths), np.float32)
     found = np.empty(0, np.int32)
     floor = 0.0
-    for at in order:
+    for at in sorted(range(len(weights)), key=lambda at: -weights[at]):
         documents, frequencies = postings.documents[at], postings.frequencies[at]
-        if left < floor:  # then it only tells those found apart
-            places = _places(documents, found)
-            documents, frequencies = (
-                documents[places[places >= 0]],
-                frequencies[places[places >= 0]],
-            )
-        if not len(documents):
-            left -= weights[at] * (k1 + 1.0)
-            continue
-        added = weights[at] * (k1 + 1.0) * frequencies / (frequencies + norms[documents])
         if left >= floor:
             fresh = documents[scores[documents] == 0.0]
             found = np.concatenate((found, fresh[passes(fresh)]))
-        scores[documents] += added
+        else:  # the term only tells those found apart
+            places = _places(documents, found)
+            places = places[places >= 0]
+            documents, frequencies = documents[places], frequencies[places]
+        norms = _norms(postings.lengths[documents], corpus.mean, k1, b)
+        scores[documents] += _bm25(weights[at], frequencies, norms, k1)
         left -= weights[at] * (k1 + 1.0)
         if len(found) > count:
             reached = scores[found]
@@ -297,3 +288,12 @@ def best(
     if len(found) > count:  # of equals those that came first
         found = found[np.argsort(-scores[found], kind="stable")[:count]]
     return found, scores[found]
+
+
+def _norms(lengths: Numbers, mean: float, k1: float, b: float) -> Floats:
+    return np.asarray(k1 * (1.0 - b + b * lengths / max(mean, 1e-9)), np.float64)
+
+
+def _bm25(weight: float, frequencies: Numbers, norms: Floats, k1: float) -> Floats:
+    """(m,) what a term of this weight adds to the documents that hold it."""
+    return weight * frequencies * (k1 + 1.0) / (frequencies + norms)

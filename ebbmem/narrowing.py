@@ -12,6 +12,7 @@ the one difference, and `benchmarks/agreement.py` measures it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,7 @@ CANDIDATES = 800
 With 400 a namespace of 60,000 shared .96 to .98 of the exhaustive first five, with 800 .99.
 """
 
-_CENTRES = 500  # of so many candidates, the most promising: what is around them comes along
+_CENTRES = 0.625  # of the candidates, the most promising: what is around them comes along
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def narrowed(
     rows = np.unique(np.concatenate(found))
     worth = _rough(snapshot, rows, (documents, scores), vectors)
     centres = rows
-    if len(rows) > (most := candidates * _CENTRES // CANDIDATES):
+    if len(rows) > (most := math.ceil(_CENTRES * candidates)):
         centres = rows[np.argpartition(-worth, most - 1)[:most]]
     beside = np.concatenate((rows, snapshot.before[rows], snapshot.after[rows]))
     near = centres

@@ -28,12 +28,17 @@ FIGURES = [
 ]
 
 
+def run_of(name: str, *arguments: str) -> dict[str, Any]:
+    """What a benchmark prints as JSON, if it ends well."""
+    command = [sys.executable, f"benchmarks/{name}", *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return dict(json.loads(done.stdout))
+
+
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
     """What a small run prints."""
-    command = [sys.executable, "benchmarks/speed.py", "--items", "120", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    return dict(json.loads(done.stdout))
+    return run_of("speed.py", "--items", "120")
 
 
 def test_every_figure_is_there(told: dict[str, Any]) -> None:
@@ -71,9 +76,7 @@ def test_a_run_says_what_it_was_made_with(told: dict[str, Any]) -> None:
 
 
 def test_a_short_run_over_many_namespaces_finds_no_leak() -> None:
-    command = [sys.executable, "benchmarks/isolation.py", "--operations", "2000", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    told = json.loads(done.stdout)
+    told = run_of("isolation.py", "--operations", "2000")
     assert (told["operations"], told["leak"]) == (2000, None)
     assert told["namespaces"] == 2 * 200  # on a file and in memory
     assert sum(told["by_name"].values()) == 2000
@@ -184,18 +187,6 @@ def test_a_run_that_lost_a_use_is_not_exact(
         "the count of uses is not exact",
         "the audit trail is not exact",
     ]
-
-
-def run_of(name: str, *arguments: str) -> Any:
-    """What a benchmark prints as JSON, if it ends well."""
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / name), *arguments, "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
-    return json.loads(ran.stdout)
 
 
 def test_search_by_similarity_and_strength_is_exact_and_reads_less(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_what_died_counts_for_nothing_and_what_is_silent_never_did() -> None:
         index.append(["tea"] if number < 4 else ["rain", "rain"])
     silent = index.append([], silent=True)
     index.discard(7)
-    index.discard(silent, silent=True)
+    index.discard(silent)
     corpus = index.select(["tea", "rain"]).corpus
     assert (corpus.total, corpus.mean) == (7, pytest.approx(10 / 7))
     assert corpus.frequencies == (4, 3)

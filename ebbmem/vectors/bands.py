@@ -48,7 +48,7 @@ __all__ = ["Bands", "Layout", "Score", "Segment", "Top"]
 Rows = NDArray[np.int64]
 Codes = NDArray[np.uint8]
 Score = Callable[[Floats, Floats], Floats]
-"""Of similarities (m,) and strengths (m,): (m,), monotone in both; -inf is never returned."""
+"""Of similarities (m,) and strengths (m,): (m,), monotone in both. What is -inf is never found."""
 
 Strengths = Callable[[Rows], Floats]
 """Strengths (m,) of some rows now."""
@@ -68,6 +68,7 @@ LOOSE_ROWS = 1024
 _HEADROOM = 1.25  # of the codes' range over the greatest component of the first rows
 _ROUNDING = 5e-5  # of sums in float32, which int8 products of 1,000 components exceed
 _GRID = np.linspace(-1.0, 1.0, 257, dtype=np.float32)  # on which a least similarity is looked for
+_PLACES = np.arange(LAST_BAND, dtype=np.int64)  # names of the rows of a band
 _CHUNK = 32  # rows that are compared in full before the k-th best is looked at again
 
 
@@ -446,11 +447,6 @@ def _joined(
     )
 
 
-@lru_cache(maxsize=8)
-def _numbers(count: int) -> Rows:
-    return np.arange(count)
-
-
 class _Kernel:
     """FAISS' products of int8 codes with one query. No two threads may share one."""
 
@@ -458,20 +454,20 @@ class _Kernel:
         import faiss  # on first use: importing it takes as long as everything else together
 
         self._faiss: Any = faiss
-        self._coded = coded  # the scanner keeps its address
-        self._scanner = _quantiser(len(coded)).get_InvertedListScanner(False, None, None)
+        self._coded, self._quantiser = coded, _quantiser(len(coded))  # the scanner points to them
+        self._scanner = self._quantiser.get_InvertedListScanner(False, None, None)
         self._scanner.set_query(faiss.swig_ptr(coded))
         self._scanner.set_list(0, 0.0)
 
     def above(self, codes: Codes, least: float) -> tuple[Rows, Floats]:
-        """Places of products over `least`, and the products."""
+        """Places of products over `least`, and the products, of the codes of one band."""
         faiss = self._faiss
         result = faiss.RangeSearchResult(1)
         partial = faiss.RangeSearchPartialResult(result)
         self._scanner.scan_codes_range(
             len(codes),
             faiss.swig_ptr(codes),
-            faiss.swig_ptr(_numbers(len(codes))),
+            faiss.swig_ptr(_PLACES),
             least,
             partial.new_result(0),
         )
